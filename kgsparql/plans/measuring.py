@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 from math import prod
+from typing import Protocol
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Rel, back, ends, left_out, met, of_classes
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
+from kgsparql.plans.named_words import NamedWords, Part
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.plans.weights import weights
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.units import converted, unit_named
 from kgsparql.reading.clauses import (
-    Chunk,
     NounPhrase,
     Predication,
     Quantity,
-    Restriction,
     Superlative,
-    positions_of,
-    relations,
 )
-from kgsparql.reading.form import Form
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
@@ -63,73 +58,26 @@ class MeasureFit:
         return self.path.steps[-1].predicate
 
 
-class Measuring(ABC):
-    """Finds measures for words of one question, and does with them what it asks."""
+class Phrasing(Protocol):
+    """What finds the sets of phrases."""
 
-    def __init__(self, connector: Connector, asked: Form) -> None:
-        self.connector, self.chunked, self.lexicon, self.question = connector, asked.read, asked.language, asked
-        self.view, self.fit, self.texts = connector.view, connector.fit, asked.read.texts
-
-    @abstractmethod
     def denotations(self, phrase: NounPhrase) -> list[Denotation]:
         """Find the sets that a phrase may denote with all that is said of it, the likeliest first."""
+        ...
 
-    @abstractmethod
     def with_argument(
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
         """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
+        ...
 
-    def said_in(self, said: Restriction) -> list[int]:
-        """The positions of the words of what is said that say something."""
-        found = {position for one in relations([said]) for position in positions_of(one)}
-        return [position for position in sorted(found) if self.texts[position] not in self.lexicon.function_words]
 
-    def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
-        """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""
-        acting = set() if said.is_passive or said.preposition else {self.texts[p] for p in said.verb}
-        named = {text for text in acting - self.lexicon.have_forms if self.view.predicates_called([text])}
-        light = self.lexicon.fillers - named
-        return tuple(p for p in said.verb if self.texts[p] not in light)
+class Measuring(Part):
+    """Finds measures for words of one question, and does with them what it asks."""
 
-    def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:
-        """The positions of the words of chunks that say something: no small words, no numbers."""
-        return tuple(
-            position
-            for chunk in chunks
-            if chunk.number is None or chunk.entities
-            for position in chunk.span
-            if self.texts[position] not in self.lexicon.function_words or (chunk.is_strong and len(chunk.span) == 1)
-        )
-
-    def predicates_named(self, texts: Sequence[str]) -> list[tuple[IRI, float]]:
-        """The predicates that account for all of some words, and how well."""
-        found = [(predicate, self.fit.whole(texts, predicate)) for predicate in self.view.predicates_called(texts)]
-        return [(predicate, fit) for predicate, fit in found if fit]
-
-    def word_set(self, given: Denotation) -> Denotation | None:
-        """Everything that a predicate leads to that the words of a phrase name: a noun that is no class."""
-        texts = self.connector.at(given.head)
-        for predicate, _ in sorted(self.predicates_named(texts), key=lambda one: (one[1], str(one[0])), reverse=True):
-            if (kind := self.view.subject_class(predicate)) is not None:
-                path = PropertyPath((Step(predicate),))
-                return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
-        return None
-
-    def measured_class(self, positions: Sequence[int]) -> IRI | None:
-        """The class of what has a predicate that words name."""
-        named = self.predicates_named(self.connector.at(positions))
-        return next(filter(None, (self.view.subject_class(predicate) for predicate, _ in named)), None)
-
-    def are_one_label(self, positions: Sequence[int]) -> bool:
-        """Whether some predicate has all of these words in its label: `place of birth`."""
-        roots = {root(self.texts[position]) for position in positions}
-        called = self.view.predicates_called(self.connector.at(positions))
-        return len(roots) == len(positions) and any(roots <= self.fit.label_roots(one) for one in called)
-
-    def classes_named(self, positions: Sequence[int]) -> list[IRI]:
-        """The classes that words name."""
-        return self.view.classes_called(self.connector.at(positions))[:_CLASSES]
+    def __init__(self, words: NamedWords, phrases: Phrasing) -> None:
+        super().__init__(words)
+        self.phrases = phrases
 
     # --- measures
 
@@ -244,7 +192,7 @@ class Measuring(ABC):
 
     def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureFit]:
         """What a noun names: `servings` of recipes, `prizes` of laureates."""
-        return self.measures_at(given, self.positions(phrase.chunks), hints)
+        return self.measures_at(given, self.words.positions(phrase.chunks), hints)
 
     def measures_at(
         self, given: Denotation, positions: Sequence[int], hints: Sequence[str] = (), *, counts: bool = True
@@ -252,7 +200,7 @@ class Measuring(ABC):
         """What the words at some positions name: of ``has more children than``."""
         own = [chunk for chunk in self.chunked.chunks if not set(positions).isdisjoint(chunk.span)]
         kinds: Collection[IRI] = own[0].classes[:1] if len(own) == 1 and set(positions) <= set(own[0].span) else ()
-        kinds = kinds or self.classes_named(positions)[:1]
+        kinds = kinds or self.words.classes_named(positions)[:1]
         if not kinds and positions:
             kinds = self.view.classes_ending_with(self.texts[positions[-1]])
         return self.measures(given, positions, hints, counts=counts and bool(positions), among=kinds)
@@ -316,24 +264,24 @@ class Measuring(ABC):
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
-        positions = self.positions(phrase.chunks)
+        positions = self.words.positions(phrase.chunks)
         if self.question.asks == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest
-            kind = self.measured_class(positions or self.positions_of_verb(said))
+            kind = self.words.measured_class(positions or self.words.positions_of_verb(said))
             if kind is None or kind not in self.view.classes_in(given.items):
                 return [given.leaving_out([best.position])]
             return met(given, self.extreme(Denotation(a.Instances(kind), classes=frozenset({kind})), said, phrase))
-        if phrase.most and positions and self.positions_of_verb(said) and not said.light:
+        if phrase.most and positions and self.words.positions_of_verb(said) and not said.light:
             found = self._counted(given, said, phrase)[:_TRIED]
             found = [(one, option) for one, option in found if one.items is not None and self._has_any(one, option)]
             if made := [self._top(one, option, best) for one, option in found]:
                 return made
         if given.is_free:
-            kind = self.measured_class(positions or self.positions_of_verb(said))
+            kind = self.words.measured_class(positions or self.words.positions_of_verb(said))
             if kind is None:
                 return []
             given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
         empty = self.lexicon.comparatives.keys() | self.lexicon.light_words
-        said_by = [p for p in self.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
+        said_by = [p for p in self.words.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
         verb = [p for p in said_by if self.texts[p] not in empty]
         if phrase.most and not best.measures:
             options = self.numbers_of_noun(given, phrase)
@@ -367,9 +315,9 @@ class Measuring(ABC):
         if not (phrase.restrictions or phrase.of or phrase.summary):
             return [(given, option) for option in options]
         bare = replace(phrase, quantity=None, most=None, superlative=None, summary=None)
-        things = self.denotations(bare) if phrase.restrictions or phrase.of else []
+        things = self.phrases.denotations(bare) if phrase.restrictions or phrase.of else []
         thing = next((one for one in things if not one.is_free), None)
-        left = [position for said in phrase.restrictions for position in self.said_in(said)]
+        left = [position for said in phrase.restrictions for position in self.words.said_in(said)]
         left += sorted(phrase.of.positions) if phrase.of is not None else []
         found = []
         for option in options:
@@ -393,7 +341,7 @@ class Measuring(ABC):
             self.keep(one, option, quantity)
             for one, option in self._quantified_by(given, said, phrase, quantity)[:_TRIED]
         ]
-        return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks)))]
+        return made or [given.leaving_out((*said.verb, *self.words.positions(phrase.chunks)))]
 
     def _quantified_by(
         self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
@@ -405,7 +353,7 @@ class Measuring(ABC):
             return self._refined(given, values[:_TRIED], phrase)
         if phrase.chunks:
             return self._counted(given, said, phrase)
-        verb = self.positions_of_verb(said)
+        verb = self.words.positions_of_verb(said)
         found = self.measures(given, verb) if verb else []
         if not found and quantity.value.unit:  # of what has this unit, and of nothing else
             adjectives = self.lexicon.comparatives.values()
@@ -432,19 +380,19 @@ class Measuring(ABC):
 
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
-        verb = self.positions_of_verb(said)
+        verb = self.words.positions_of_verb(said)
         if not verb:
             return self._refined(given, self.numbers_of_noun(given, phrase)[:_TRIED], phrase)
         found, bare = [], replace(phrase, quantity=None, most=None, superlative=None)
-        for thing in self.denotations(bare)[:_TRIED]:
+        for thing in self.phrases.denotations(bare)[:_TRIED]:
             if thing.is_free:
                 continue
-            for one in self.with_argument(replace(given, score=0.0), said, thing, bare)[:_TRIED]:
+            for one in self.phrases.with_argument(replace(given, score=0.0), said, thing, bare)[:_TRIED]:
                 reached = given if given.items is not None else replace(one, score=given.score)
                 option = MeasureFit(one.score, a.HowMany(back(one.how[-1].path), thing.items))
                 found.append((replace(reached, doubts=(*given.doubts, *one.doubts), head=()), option))
         if not found:
-            texts = self.positions(phrase.chunks)
+            texts = self.words.positions(phrase.chunks)
             for option in self.measures(given, verb, counts=True)[:_TRIED]:
                 names = [
                     self.fit.text(option.last),

@@ -32,20 +32,20 @@ class PairPlanner:
         measured = theirs = question.measured
         if phrase.of and opposite.of and phrase.chunks and opposite.chunks:
             # the height of the one and that of the other
-            measured, theirs = phrases.positions(phrase.chunks), phrases.positions(opposite.chunks)
-            left = [p for said in (*phrase.restrictions, *opposite.restrictions) for p in phrases.said_in(said)]
+            measured, theirs = phrases.words.positions(phrase.chunks), phrases.words.positions(opposite.chunks)
+            left = [p for said in (*phrase.restrictions, *opposite.restrictions) for p in phrases.words.said_in(said)]
             phrase, opposite = phrase.of, opposite.of
         sides = [side for own in (phrase, opposite) for side in best(phrases.denotations(own), 1) if not side.is_free]
         if len(sides) < 2:
             return unplanned()
         is_pair = all(side.is_named or len(self.view.members(side.known)) == 1 for side in sides)
         summary = question.summary or ("" if is_pair else "avg")
-        phrases.look_at_measured(sides)
+        phrases.measuring.look_at_measured(sides)
         options = self._measures_of(sides[0], measured, counts=not summary)
         if not options:
             return PlannedReading(None, doubts=left_out(measured or ((by.position,) if by else ())))
         others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
-        others = phrases.times(sides[1], by.event) if by is not None and by.event else others
+        others = phrases.predicating.times(sides[1], by.event) if by is not None and by.event else others
         both = [(side, own[0]) for side, own in zip(sides, (options, others), strict=True) if own]
         self.view.look_for_members(_measured_ends(side.known, option.path, option.measure) for side, option in both)
         if len(both) < 2 or not all(self._values_of(*side) for side in both):
@@ -65,10 +65,10 @@ class PairPlanner:
         by, lexicon = self.question.comparative, self.phrases.lexicon
         word = "" if by is None else self.phrases.texts[by.position]
         if word in lexicon.order_words or (positions and word in lexicon.last_words):  # died later
-            return self.phrases.times(side, positions)
+            return self.phrases.predicating.times(side, positions)
         if positions:
-            return self.phrases.measures_at(side, positions, counts=counts)
-        return self.phrases.measures(side, (), by.measures) if by is not None and by.measures else []
+            return self.phrases.measuring.measures_at(side, positions, counts=counts)
+        return self.phrases.measuring.measures(side, (), by.measures) if by is not None and by.measures else []
 
     def _values_of(self, side: Denotation, option: MeasureFit) -> list[Any]:
         """What is measured of one of the two, to be compared; nothing where the graph does not say it."""
@@ -83,7 +83,7 @@ class PairPlanner:
     def _difference_of_counts(self) -> PlannedReading:
         """How many more there are of one set than of another."""
         sides = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
-        one, other = (best(self.phrases.settled_of(own), 1) for own in sides)
+        one, other = (best(self.phrases.predicating.settled_of(own), 1) for own in sides)
         if not one or not other or one[0].is_named or other[0].is_named:
             return unplanned()
         plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
@@ -96,8 +96,12 @@ class PairPlanner:
         by, doubts, numbers, values = self.question.comparative, list[Doubt](), list[a.Number](), list[Any]()
         for side, option in sides:
             own, asked, one = by_year(option), self.question.unit, list[Decimal | Literal]([Decimal(1)])
-            is_year = isinstance(own.measure, a.Value) and not own.measure.unit and self.phrases.is_of_time(own)
-            in_unit, more = self.phrases.in_its_unit(own.measure, one, "" if is_year and asked == "year" else asked)
+            is_year = (
+                isinstance(own.measure, a.Value) and not own.measure.unit and self.phrases.predicating.is_of_time(own)
+            )
+            in_unit, more = self.phrases.measuring.in_its_unit(
+                own.measure, one, "" if is_year and asked == "year" else asked
+            )
             found = self._values_of(side, own)
             known = sorted(map(str, self.view.members(ends(side.known, option.path)))) if len(found) > 1 else ()
             doubts += [

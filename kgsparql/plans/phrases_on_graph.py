@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
+from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import (
     KINDS_LEFT_OUT,
     Denotation,
@@ -20,12 +21,16 @@ from kgsparql.plans.denotation import (
     of_classes,
     union,
 )  # fmt: skip
+from kgsparql.plans.measuring import Measuring
+from kgsparql.plans.named_words import NamedWords, Part
+from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.restricting import Restricting
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity
+from kgsparql.reading.form import Form
 
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
 _PHRASES = 7
@@ -33,8 +38,20 @@ _ASKED = ("who", "where", "when")
 _W = weights("phrase")
 
 
-class Phrases(Restricting):
+class Phrases(Part):
     """Finds what the noun phrases of one question denote."""
+
+    def __init__(self, connector: Connector, asked: Form) -> None:
+        super().__init__(NamedWords(connector, asked))
+        self.measuring = Measuring(self.words, self)
+        self.predicating = Predicating(self.measuring)
+        self.restricting = Restricting(self.predicating)
+
+    def with_argument(
+        self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
+    ) -> list[Denotation]:
+        """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
+        return self.restricting.with_argument(given, said, argument, phrase)
 
     def denotations(self, phrase: NounPhrase) -> list[Denotation]:
         """The sets that a phrase may denote with all that is said of it, the likeliest first."""
@@ -47,13 +64,13 @@ class Phrases(Restricting):
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
             with self.connector.alternatives.together(found[:5]):
-                kept = best(new for one in found[:5] for new in self.restrict(one, restriction))
-            found = kept or [one.leaving_out(self.said_in(restriction)) for one in found if not one.is_free]
+                kept = best(new for one in found[:5] for new in self.restricting.restrict(one, restriction))
+            found = kept or [one.leaving_out(self.words.said_in(restriction)) for one in found if not one.is_free]
         if phrase.kinds and not phrase.restrictions:
             found = best(new for one in found for new in self._kinds(one, phrase))
         if phrase.superlative:
-            self.look_at_measured(found[:4] if phrase.superlative.measures else [])
-            found = best(new for one in found[:4] for new in self.superlative(one, phrase.superlative))
+            self.measuring.look_at_measured(found[:4] if phrase.superlative.measures else [])
+            found = best(new for one in found[:4] for new in self.measuring.superlative(one, phrase.superlative))
         return found
 
     # --- kinds
@@ -63,10 +80,14 @@ class Phrases(Restricting):
         if given.items is None:
             return [given]
         if isinstance(given.items, a.Instances):
-            if below := self.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
+            if below := self.predicating.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
                 return [replace(given, items=below[SUBCLASS_OF][0], classes=frozenset())]
             return [given if given.head else given.leaving_out(phrase.kinds)]
-        found = [given.kept(one, _W.below) for own in self.steps_below(given.items, TAXONOMY).values() for one in own]
+        found = [
+            given.kept(one, _W.below)
+            for own in self.predicating.steps_below(given.items, TAXONOMY).values()
+            for one in own
+        ]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
             named = self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
             found = [one for one in named if one.how[-1].path.steps[-1].predicate != RDF_TYPE]
@@ -80,7 +101,7 @@ class Phrases(Restricting):
         value = phrase.of.head if phrase.of is not None else None
         if value is not None and value.is_value and not value.entities:  # the operas of 1905
             bare = self._unrestricted(replace(phrase, of=None))
-            return best(new for one in bare for new in self.at_value(one, (), "=", value))
+            return best(new for one in bare for new in self.predicating.at_value(one, (), "=", value))
         if phrase.of is not None and not phrase.same and not phrase.of.is_empty:
             return self._of(phrase, phrase.of)
         if len(phrase.chunks) > 1 and phrase.chunks[-1].text.lower() in self.lexicon.empty_nouns:  # `laureate items`
@@ -90,7 +111,7 @@ class Phrases(Restricting):
             return [Denotation(None, asked=phrase.asked)]
         if head.number is not None and not head.entities:
             return [Denotation(a.Items((Literal(str(head.number)),)))]
-        positions = self.positions(phrase.chunks)
+        positions = self.words.positions(phrase.chunks)
         if phrase.asked and positions and all(self.texts[p] in self.lexicon.place_nouns for p in positions):
             return [Denotation(None, asked="where")]  # `which places`: where
         is_counted = self._is_counted(phrase)
@@ -126,7 +147,7 @@ class Phrases(Restricting):
 
     def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
-        positions = self.positions(phrase.chunks)
+        positions = self.words.positions(phrase.chunks)
         if positions and all(self.texts[position] in self.lexicon.identity_nouns for position in positions):
             return self._names_of(positions, self.denotations(owner))
         if owner.is_both and owner.parts:  # members of both A and B
@@ -135,16 +156,16 @@ class Phrases(Restricting):
                 shared = [new for one in shared for new in met(one, self._of(phrase, part)[:2])]
             return best(shared)
         chunks, whose = self.owned_noun(phrase, owner)
-        positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
+        positions, is_merged, owner = self.words.positions(chunks), whose is not owner, whose
         found: list[Denotation] = []
         for given in self.denotations(owner)[:_GIVEN]:
-            start = self.word_set(given) if given.is_free else self.settled(given)
+            start = self.words.word_set(given) if given.is_free else self.predicating.settled(given)
             if start is not None:
                 start = replace(start, score=start.score + _W.merged) if is_merged else start
                 found += self._owned(phrase, chunks, positions, start, is_merged=is_merged)
         for name in (chunk for chunk in chunks[:-1] if chunk.is_name):
             said = Predication(light="be", object=NounPhrase(chunks=(name,)))
-            found = [new for one in found for new in self.restrict(one, said)]
+            found = [new for one in found for new in self.restricting.restrict(one, said)]
         return best(found)
 
     def _names_of(self, positions: tuple[int, ...], owners: list[Denotation]) -> list[Denotation]:
@@ -165,7 +186,7 @@ class Phrases(Restricting):
         is_chain = phrase.of_form == "of" and owner.of is not None and owner.of_form == "of" and bool(owner.chunks)
         if not is_chain or owner.restrictions or any(chunk.is_name for chunk in owner.chunks):
             return False
-        return self.are_one_label([*self.positions(phrase.chunks), *self.positions(owner.chunks)])
+        return self.words.are_one_label([*self.words.positions(phrase.chunks), *self.words.positions(owner.chunks)])
 
     def _owned(
         self,
@@ -184,7 +205,7 @@ class Phrases(Restricting):
                 wanted = Denotation(a.Instances(kind), classes=frozenset({kind}))
                 yield from self.connector.connect(start, Rel(words, "of", "of", wanted))
                 rest = tuple(p for p in words if p not in head.span)
-                more = _W.one_label if self.are_one_label(words) else _W.class_alone
+                more = _W.one_label if self.words.are_one_label(words) else _W.class_alone
                 for one in self.connector.connect(start, Rel(rest, "any", "of", wanted)):
                     yield replace(one, score=one.score + more)
         if words:
@@ -237,7 +258,7 @@ class Phrases(Restricting):
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""
-        positions = tuple(chunk.span) if chunk.is_value else self.positions([chunk])  # the 1954 Nobel Prize
+        positions = tuple(chunk.span) if chunk.is_value else self.words.positions([chunk])  # the 1954 Nobel Prize
         if not kinds.isdisjoint(chunk.classes):
             return ()
         said = self.fit.roots_of(kinds) | {root(word) for word in name.label.casefold().split()}
@@ -278,15 +299,15 @@ class Phrases(Restricting):
 
     def _with_adjective(self, given: Denotation) -> Denotation:
         """The same, kept by words before its noun where some predicate says that it is so: `radioactive elements`."""
-        settled = self.settled(given)
+        settled = self.predicating.settled(given)
         return settled if len(settled.doubts) == len(given.doubts) else given
 
     def _modified(self, given: Denotation, chunk: Chunk) -> list[Denotation]:
-        positions = self.positions([chunk])
+        positions = self.words.positions([chunk])
         if chunk.is_value and not chunk.entities:  # 1984 films, phase 3 trials
-            if given.head and (named := self.measures(given, given.head)):
-                return [self.keep(given.headless(), one, Quantity("=", chunk)) for one in named[:1]]
-            return self.at_value(given, (), "=", chunk)
+            if given.head and (named := self.measuring.measures(given, given.head)):
+                return [self.measuring.keep(given.headless(), one, Quantity("=", chunk)) for one in named[:1]]
+            return self.predicating.at_value(given, (), "=", chunk)
         if chunk.entities and chunk.number is None:
             joined = []
             for name in chunk.entities[:_GIVEN]:
@@ -303,7 +324,7 @@ class Phrases(Restricting):
         owner = next((chunk for chunk in before if chunk.entities and (chunk.is_strong or not head.entities)), None)
         if owner is None:
             return
-        words = tuple(p for p in self.positions(phrase.chunks) if p not in owner.span)
+        words = tuple(p for p in self.words.positions(phrase.chunks) if p not in owner.span)
         kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
         starts = [Denotation(a.Items((name.term,)), _W.owner) for name in owner.entities[:_GIVEN]]
         with self.connector.alternatives.together(starts):
@@ -316,10 +337,10 @@ class Phrases(Restricting):
 
     def _words(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
         """What words may denote that are no name: a class that is called so, or whatever a predicate will tell."""
-        positions = self.positions(phrase.chunks)
+        positions = self.words.positions(phrase.chunks)
         if len(head.span) == 1:  # a predicate that is written as in code: `domainIncludes`
             yield from (Denotation(a.Items((one,)), _W.predicate) for one in head.predicates)
-        kinds = self.classes_named(positions)
+        kinds = self.words.classes_named(positions)
         meant = head.classes if self.view.is_ontology and not phrase.asked else ()  # as things, and not as kinds
         for kind in (kind for kind in kinds if kind not in meant):
             yield Denotation(a.Instances(kind), _W.of_class, classes=frozenset({kind}), asked=phrase.asked)

@@ -149,9 +149,9 @@ class Planner:
         """What is asked for; a noun that nothing accounts for is left out, or is whatever a predicate leads to."""
         found = self._of_persons(self.phrases.denotations(self.question.phrase))
         if all(one.is_free for one in found):
-            wholes = [(one, self.phrases.word_set(one)) for one in found if one.head]
+            wholes = [(one, self.phrases.words.word_set(one)) for one in found if one.head]
             found = [whole.doubted(*one.doubts) for one, whole in wholes if whole is not None][:1]
-        return self.phrases.settled_of(found)
+        return self.phrases.predicating.settled_of(found)
 
     def _of_persons(self, found: list[Denotation]) -> list[Denotation]:
         """What `who` asks for, read as people are, too, where no person is found at the end of a path of its own."""
@@ -261,8 +261,8 @@ class Planner:
         for subject in [one for one in subjects[:4] if not one.is_free]:
             own = [subject]
             for said in question.said:
-                kept = best((new for one in own for new in self.phrases.restrict(one, said)), 5)
-                own = kept or [one.leaving_out(self.phrases.said_in(said)) for one in own]
+                kept = best((new for one in own for new in self.phrases.restricting.restrict(one, said)), 5)
+                own = kept or [one.leaving_out(self.phrases.words.said_in(said)) for one in own]
             found += own
         ranked = best([one for one in found if not one.is_free])
         if not ranked:
@@ -289,13 +289,13 @@ class Planner:
             return None
         quantity = phrase.quantity or owner.quantity
         if quantity is None and isinstance(said, Predication):
-            quantity = self.phrases.quantity_of(said)
+            quantity = self.phrases.restricting.quantity_of(said)
         if quantity is None:
             return None
         quantity, noun = replace(quantity, is_of_value=True), replace(phrase, of=None, quantity=None, restrictions=())
         whose = [one for one in self.phrases.denotations(replace(owner, quantity=None))[:4] if one.is_named]
         have = Predication(light="have", object=noun)
-        found = best(new for one in whose for new in self.phrases.with_quantity(one, have, noun, quantity))
+        found = best(new for one in whose for new in self.phrases.measuring.with_quantity(one, have, noun, quantity))
         return (
             found[0].reading(_exists(found[0].known)) if found and found[0].rank > 0 and not found[0].doubts else None
         )
@@ -306,10 +306,10 @@ class Planner:
         if subjects and subjects[0].is_named:
             return unplanned("nothing is asked of it")
         if quantity is None:
-            return self._chosen(self.phrases.settled_of(subjects), a.Exists)
+            return self._chosen(self.phrases.predicating.settled_of(subjects), a.Exists)
         things = self.phrases.denotations(replace(self.question.phrase, quantity=None))
         return self._chosen(
-            self.phrases.settled_of(things),
+            self.phrases.predicating.settled_of(things),
             lambda items: a.Compares(a.Count(items), quantity.comparison, a.Constant(quantity.number)),
         )
 
@@ -318,13 +318,13 @@ class Planner:
     def _summaries(self, phrase: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
         """The average, the sum, the highest of a value over a set; of nobody's, over all that have it."""
         if (owner := phrase.of) is None:
-            kind = self.phrases.measured_class(self.phrases.positions(phrase.chunks))
+            kind = self.phrases.words.measured_class(self.phrases.words.positions(phrase.chunks))
             owners = [] if kind is None else [Denotation(a.Instances(kind))]
-            yield from self._summarised(self.phrases.positions(phrase.chunks), owners, how)
+            yield from self._summarised(self.phrases.words.positions(phrase.chunks), owners, how)
             return
         chunks, whose = self.phrases.owned_noun(phrase, owner)
-        owners = self.phrases.settled_of(self.phrases.denotations(whose)[:3])
-        yield from self._summarised(self.phrases.positions(chunks), owners, how)
+        owners = self.phrases.predicating.settled_of(self.phrases.denotations(whose)[:3])
+        yield from self._summarised(self.phrases.words.positions(chunks), owners, how)
 
     def _summarised(
         self, positions: Sequence[int], owners: Sequence[Denotation], how: a.Summary
@@ -332,7 +332,7 @@ class Planner:
         phrase = self.question.phrase
         at = phrase.summary[0] if phrase.summary else phrase.superlative.position if phrase.superlative else -1
         for one in owners:
-            options = self.phrases.measures(one, positions)
+            options = self.phrases.measuring.measures(one, positions)
             if how in {"avg", "sum"}:
                 options = [own for own in options if own.kind == "number"]
             for option in options[:2]:
@@ -350,7 +350,7 @@ class Planner:
         if is_thing or phrase.restrictions or best_of.number * best_of.rank > 1:
             return None
         summary: a.Summary = "max" if best_of.is_largest else "min"
-        positions = self.phrases.positions(phrase.chunks)
+        positions = self.phrases.words.positions(phrase.chunks)
         found = self._summaries(phrase, summary)
         texts = self.connector.at(positions)
         named = [own for own in found if self.phrases.fit.whole(texts, own.how[-1].path.steps[-1].predicate)]
@@ -366,11 +366,11 @@ class Planner:
         terms = tuple(t for one in named if isinstance(one.items, a.Items) for t in one.items.terms)
         found = [Denotation(a.Items(terms), 1.0, tuple(doubt for one in named for doubt in one.doubts))]
         if not phrase.restrictions and phrase.superlative:
-            found = self.phrases.superlative(found[0], phrase.superlative)
+            found = self.phrases.measuring.superlative(found[0], phrase.superlative)
         elif not phrase.restrictions:
-            found = [found[0].leaving_out(self.phrases.positions(phrase.chunks))]
+            found = [found[0].leaving_out(self.phrases.words.positions(phrase.chunks))]
         for said in phrase.restrictions:
-            found = best((new for one in found for new in self.phrases.restrict_choice(one, said)), 4)
+            found = best((new for one in found for new in self.phrases.restricting.restrict_choice(one, said)), 4)
         return self._chosen(found)
 
 

@@ -11,6 +11,7 @@ from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Rel, back, best, ends, met, union
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
+from kgsparql.plans.named_words import Part
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
@@ -24,8 +25,12 @@ _NARROWER = 3
 """Steps down a taxonomy that `is a` may stand for."""
 
 
-class Predicating(Measuring):
+class Predicating(Part):
     """Says of sets what they are, what they have, and when they were."""
+
+    def __init__(self, measuring: Measuring) -> None:
+        super().__init__(measuring.words)
+        self.measuring, self.phrases = measuring, measuring.phrases
 
     def is_a(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X is A: of a class, one of a set, or called so by some predicate."""
@@ -119,7 +124,7 @@ class Predicating(Measuring):
     def stated(self, given: Denotation, words: Sequence[int]) -> Iterator[Denotation]:
         """Keep what it is stated to be so of, by a predicate with all of some words: `open on Sunday`."""
         texts = self.connector.at(words)
-        for predicate, fit in self.predicates_named(texts):
+        for predicate, fit in self.words.predicates_named(texts):
             path = PropertyPath((Step(predicate),))
             if self.view.members(a.Ends(a.Items((TRUE,)), back(path))):
                 kept = given.kept(
@@ -146,7 +151,7 @@ class Predicating(Measuring):
             rel = Rel(other.head, "value", wanted=None if given.is_free else given)
             return met(given.headless(), self.connector.connect(replace(other, head=()), rel))
         found = []
-        words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
+        words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.words.positions(phrase.chunks))
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
             texts = self.connector.at(words)
             if stated := [*self.stated(given, words)]:
@@ -178,7 +183,7 @@ class Predicating(Measuring):
         if is_bare or value is None or not value.entities or not (value.is_strong or is_last):
             return []
         chunks = [*phrase.chunks, *(last.chunks if last is not phrase else [])]
-        words = tuple(p for p in self.positions(chunks) if p not in value.span)
+        words = tuple(p for p in self.words.positions(chunks) if p not in value.span)
         if not words:
             return []
         rel = Rel(words, "value", wanted=None if given.is_free else given)
@@ -195,7 +200,7 @@ class Predicating(Measuring):
     ) -> list[Denotation]:
         """What happened before, in, or after a time, or has a number, or one in a range, of what the verb names."""
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
-        if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
+        if given.is_free and not given.head and (kind := self.words.measured_class(words)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
@@ -204,7 +209,7 @@ class Predicating(Measuring):
         if chunk.date is not None or isinstance(chunk.last, Literal):
             options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
-            options = [one for one in self.measures(given, words) if one.kind == "number"][:_TRIED] or options
+            options = [one for one in self.measuring.measures(given, words) if one.kind == "number"][:_TRIED] or options
         elif not words and chunk.number is not None and abs(chunk.number) < FIRST_YEAR:
             # `in phase 3`, which is no year
             options = [one for one in options if one.kind == "number"]
@@ -212,33 +217,40 @@ class Predicating(Measuring):
         on_the_way = [*self._on_the_way(given, quantity)]
         if on_the_way:  # of that prize, not of any that the winner got
             options = [one for one in options if len(one.path.steps) == 1]
-        kept = [self.keep(given, one, quantity).leaving_out(self.unsaid_by(one, words)) for one in options]
+        kept = [
+            self.measuring.keep(given, one, quantity).leaving_out(self.measuring.unsaid_by(one, words))
+            for one in options
+        ]
         return [*kept, *on_the_way] or [given.leaving_out(chunk.span)]
 
     def compared(self, given: Denotation, said: Predication, by: Comparative) -> list[Denotation]:
         """What is older than something, or wider than so much, or was born before somebody died."""
         is_order = self.texts[by.position] in self.lexicon.order_words
-        verb = self.positions_of_verb(said)
-        if given.is_free and not given.head and (kind := self.measured_class(verb)) is not None:
+        verb = self.words.positions_of_verb(said)
+        if given.is_free and not given.head and (kind := self.words.measured_class(verb)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born after somebody died
-        beside = self.denotations(said.object)[:1] if said.object is not None and given.is_free and not verb else []
-        for own in [one for other in beside for one in self.measures(other, (), by.measures)[:1]]:
+        beside = (
+            self.phrases.denotations(said.object)[:1] if said.object is not None and given.is_free and not verb else []
+        )
+        for own in [one for other in beside for one in self.measuring.measures(other, (), by.measures)[:1]]:
             if (kind := self.view.subject_class(own.last)) is not None:
                 given = replace(given, items=a.Instances(kind))  # who is older than somebody
-        options = self.times(given, verb) if is_order else self.measures_at(given, verb) if verb else []
-        options = options or self.measures(given, (), by.measures)
+        options = self.times(given, verb) if is_order else self.measuring.measures_at(given, verb) if verb else []
+        options = options or self.measuring.measures(given, (), by.measures)
         options = options[: _TRIED - 1]
         if by.quantity is not None:
             if by.quantity.number < FIRST_YEAR:  # older than 30: an age, which is no date
                 options = [one for one in options if one.kind == "number"]
-            return [self.keep(given, one, by.quantity) for one in options] or [given.leaving_out([by.position])]
+            return [self.measuring.keep(given, one, by.quantity) for one in options] or [
+                given.leaving_out([by.position])
+            ]
         if (beside := [*self._beside_itself(given, said, by, options)]) and said.object is None:
             return beside
-        others = self.denotations(said.object)[:_TRIED] if said.object is not None else []
+        others = self.phrases.denotations(said.object)[:_TRIED] if said.object is not None else []
         made = [
             given.kept(kept, option.score, Match(value.value, option.path))
             .doubted(*one.doubts, *doubts)
-            .leaving_out(self.unsaid_by(option, verb if is_order else ()))
+            .leaving_out(self.measuring.unsaid_by(option, verb if is_order else ()))
             for one in others
             if one.is_named
             for option in options
@@ -252,12 +264,12 @@ class Predicating(Measuring):
     ) -> Iterator[Denotation]:
         """What is wider than it is tall, or has more children than prizes: two measures of each are compared."""
         if said.object is None:
-            others = self.measures(given, (), by.own) if by.own else []
+            others = self.measuring.measures(given, (), by.own) if by.own else []
         elif any(chunk.entities for chunk in said.object.chunks):
             return
         else:
-            options = self.measures_at(given, self.positions_of_verb(said), counts=True)
-            others = self.measures_of_noun(given, said.object)
+            options = self.measuring.measures_at(given, self.words.positions_of_verb(said), counts=True)
+            others = self.measuring.measures_of_noun(given, said.object)
         for one, other in zip(options[:1], others[:1], strict=False):
             kept = a.Where(given.known, one.measure, by.comparison, other.measure)
             how = (Match(self.texts[by.position], own.path) for own in (one, other))
@@ -285,10 +297,14 @@ class Predicating(Measuring):
     def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureFit]:
         """When something was, by the words for what happened; else whenever it was."""
         hints = self.lexicon.hints["time"]
-        found = self.measures(given, positions, hints) if positions else []
+        found = self.measuring.measures(given, positions, hints) if positions else []
         if named := [one for one in found if self.is_of_time(one)]:
             return named
-        return [replace(o, score=o.score - _W.any_time) for o in self.measures(given, (), hints) if self.is_of_time(o)]
+        return [
+            replace(o, score=o.score - _W.any_time)
+            for o in self.measuring.measures(given, (), hints)
+            if self.is_of_time(o)
+        ]
 
     def is_of_time(self, option: MeasureFit) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
@@ -299,14 +315,16 @@ class Predicating(Measuring):
         """The year of a statement on the way: who won the prize in 1921."""
         for inner, middle in _middle_sets(given):
             for option in self.times(middle, ())[:1]:
-                further = a.Ends(self.keep(middle, option, quantity).known, PropertyPath(inner.path.steps[1:]))
+                further = a.Ends(
+                    self.measuring.keep(middle, option, quantity).known, PropertyPath(inner.path.steps[1:])
+                )
                 own = tuple(further if one is inner else one for one in _sets_of(given))
                 items = own[0] if len(own) == 1 else a.Both(own)
                 yield given.kept(items, option.score + _W.duration, Match(quantity.value.text, option.path))
 
     def look_at_times(self, given: Sequence[Denotation]) -> None:
         """Look at all that may tell when what some sets hold was, in the queries that one would take."""
-        self.look_at_measured([*given, *(middle for one in given for _, middle in _middle_sets(one))])
+        self.measuring.look_at_measured([*given, *(middle for one in given for _, middle in _middle_sets(one))])
 
 
 def _sets_of(given: Denotation) -> tuple[a.ItemSet, ...]:

@@ -9,6 +9,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.denotation import Denotation, Doubt, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
+from kgsparql.plans.named_words import Part
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
@@ -17,8 +18,12 @@ from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Quan
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
 
 
-class Restricting(Predicating):
+class Restricting(Part):
     """Restricts sets by what is said of them."""
+
+    def __init__(self, predicating: Predicating) -> None:
+        super().__init__(predicating.words)
+        self.predicating, self.measuring, self.phrases = predicating, predicating.measuring, predicating.phrases
 
     def restrict(self, given: Denotation, said: Restriction) -> list[Denotation]:
         """Keep of a set what something is true of, in the likeliest readings."""
@@ -33,7 +38,7 @@ class Restricting(Predicating):
         if said.whose is not None:
             return self._whose(given, said, said.whose)
         if said.compared is not None:
-            return self.compared(given, said, said.compared)
+            return self.predicating.compared(given, said, said.compared)
         if said.object is not None and said.object.same:
             return self._sharing(given, said.object, said.verb, said.preposition)
         is_place = bool(said.verb) and all(self.texts[p] in self.lexicon.place_verbs for p in said.verb)
@@ -64,8 +69,14 @@ class Restricting(Predicating):
         argument = said.object if said.object is not None else said.subject
         if argument is None:
             return self._intransitive(given, said)
-        words = (*said.verb, *self.positions(argument.chunks)) if said.preposition and given.items is not None else ()
-        if words and not any(c.entities for c in argument.chunks) and (stated := [*self.stated(given, words)]):
+        words = (
+            (*said.verb, *self.words.positions(argument.chunks)) if said.preposition and given.items is not None else ()
+        )
+        if (
+            words
+            and not any(c.entities for c in argument.chunks)
+            and (stated := [*self.predicating.stated(given, words)])
+        ):
             return stated
         if (ordered := self._quantified(given, said, argument)) is not None:
             if _is_number(argument):
@@ -74,7 +85,7 @@ class Restricting(Predicating):
             return [one.leaving_out(left) for one in ordered]
         if (called := self._called(given, said, argument)) is not None:
             return called
-        others = self.denotations(argument)[:_GIVEN]
+        others = self.phrases.denotations(argument)[:_GIVEN]
         if said.light != "be" or said.preposition:  # each of them is looked at: in the same queries
             self.view.profiler.look_at([one.items for one in others if isinstance(one.items, a.Items)])
         with self.connector.alternatives.together(others):
@@ -100,19 +111,19 @@ class Restricting(Predicating):
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
         """What has the most of something, or so many, or is of a time; ``None`` where nothing like it is said."""
         if said.object is None:
-            return self.extreme(given, said, argument) if argument.most else None
+            return self.measuring.extreme(given, said, argument) if argument.most else None
         best_of = argument.superlative
         if best_of is not None and said.light == "be" and not argument.chunks and argument.of is None:
-            return self.superlative(given, best_of)  # which is the oldest
+            return self.measuring.superlative(given, best_of)  # which is the oldest
         is_verb_first = best_of is not None and bool(said.verb) and not argument.chunks  # founded first
         if argument.most or (best_of and said.light == "have") or (is_verb_first and argument.of is None):
-            return self.extreme(given, said, argument)
+            return self.measuring.extreme(given, said, argument)
         if argument.quantity is not None:
-            return self.with_quantity(given, said, argument, argument.quantity)
+            return self.measuring.with_quantity(given, said, argument, argument.quantity)
         return self._at_time(given, said, said.preposition, argument) if _is_number(argument) else None
 
     def _at_time(self, given: Denotation, said: Predication, preposition: str, phrase: NounPhrase) -> list[Denotation]:
-        return self.at_value(given, said.verb, self._comparison_of(preposition, phrase), phrase.chunks[-1])
+        return self.predicating.at_value(given, said.verb, self._comparison_of(preposition, phrase), phrase.chunks[-1])
 
     def _comparison_of(self, preposition: str, phrase: NounPhrase) -> a.Comparison | None:
         """How a preposition compares with the value behind it."""
@@ -143,14 +154,14 @@ class Restricting(Predicating):
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
         """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
-        verb = self.positions_of_verb(said)
+        verb = self.words.positions_of_verb(said)
         if argument.is_free and not argument.head:
             return []
         if said.light == "be" and not said.preposition and said.subject is None:
-            return self.is_a(given, argument, phrase)
+            return self.predicating.is_a(given, argument, phrase)
         if said.light == "have" and said.subject is None and not verb:
-            return self.has(given, argument, phrase)
-        start = self.word_set(argument) if argument.is_free else self.settled(argument)
+            return self.predicating.has(given, argument, phrase)
+        start = self.words.word_set(argument) if argument.is_free else self.predicating.settled(argument)
         if start is None:
             return []
         is_pending = given.is_free and not given.asked and bool(verb)  # a child born in Paris
@@ -210,13 +221,13 @@ class Restricting(Predicating):
         """Restrict further by the other arguments of a verb: each must hold of the same answer."""
         for preposition, phrase in said.more:
             if _is_number(phrase):
-                self.look_at_times(found[:5])
+                self.predicating.look_at_times(found[:5])
                 found = best(new for one in found[:5] for new in self._at_time(one, said, preposition, phrase))
                 continue
             further = Predication(verb=said.verb, preposition=preposition, object=phrase)
             others = self.restrict(replace(given, score=0.0, doubts=()), further)
             if found and not others:
-                found = [one.leaving_out(self.said_in(Predication(object=phrase))) for one in found]
+                found = [one.leaving_out(self.words.said_in(Predication(object=phrase))) for one in found]
             else:
                 found = best(new for one in found[:_BRANCHES] for new in met(one, others)) if found else others
         return found
@@ -227,7 +238,7 @@ class Restricting(Predicating):
             by = said.compared
             if by is not None and by.quantity is None and said.object is None:
                 most = Superlative(by.position, by.comparison in {">", ">="}, by.measures)
-                return self.extreme(given, said, NounPhrase(superlative=most))  # "died": by that date
+                return self.measuring.extreme(given, said, NounPhrase(superlative=most))  # "died": by that date
             phrase = said.object
             word = self.texts[said.verb[0]] if said.verb else ""
             if phrase is not None and word in self.lexicon.comparatives:
@@ -235,7 +246,7 @@ class Restricting(Predicating):
                 phrase = replace(phrase, most=(said.verb[0], is_largest))
                 said = Predication(light="have", object=phrase)
             if phrase is not None and (phrase.most or phrase.superlative):
-                return self.extreme(given, said, phrase)
+                return self.measuring.extreme(given, said, phrase)
         return self.restrict(given, said)
 
     # --- and, or, not
@@ -275,7 +286,7 @@ class Restricting(Predicating):
                 continue
             if given.items is None and one.items is not None:
                 kind = self._broadest_class(one.items)
-                whole = self.word_set(given) if given.head else None  # which actors: whoever is one of some film
+                whole = self.words.word_set(given) if given.head else None  # which actors: whoever is one of some film
                 if kind is None and whole is None:
                     continue
                 kinds = frozenset[IRI]() if kind is None else frozenset({kind})
@@ -328,18 +339,18 @@ class Restricting(Predicating):
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
         """Those whose advisor was born in Bonn."""
         owned = self.all_of(Denotation(None), said.said)
-        rel = Rel(self.positions(noun.chunks), "value", wanted=given, hops=1)
+        rel = Rel(self.words.positions(noun.chunks), "value", wanted=given, hops=1)
         found = best(new for own in owned for new in met(given, self.connector.connect(own, rel)))
         return [one.leaving_out(given.head) for one in found] if given.is_free else found
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
-        verb = self.positions_of_verb(said)
+        verb = self.words.positions_of_verb(said)
         if not verb:
             is_cut_off = said.light in {"have", "do"} or (said.light == "be" and not said.verb)
             return [given.doubted(Doubt(-1, "nothing is said after the verb")) if is_cut_off else given]
         if given.is_free:
             return [replace(given, head=(*given.head, *verb))]
-        found = self.has(given, Denotation(None, head=verb), NounPhrase())
+        found = self.predicating.has(given, Denotation(None, head=verb), NounPhrase())
         texts, ways = self.connector.at(verb), [one.how[-1].path.steps[-1].predicate for one in found]
         if any(self.fit.whole(texts, own) == SAME for own in ways):  # completed: it has a `completion date`
             found = [one.doubted(Doubt(-1, UNSAID)) for one in found]
@@ -351,9 +362,12 @@ class Restricting(Predicating):
         self, given: Denotation, phrase: NounPhrase, verb: Sequence[int], preposition: str
     ) -> list[Denotation]:
         """Those with the same genre as Jaws: along a path from it, and back to others."""
-        words = (*(p for p in verb if self.texts[p] not in self.lexicon.share_verbs), *self.positions(phrase.chunks))
+        words = (
+            *(p for p in verb if self.texts[p] not in self.lexicon.share_verbs),
+            *self.words.positions(phrase.chunks),
+        )
         found = []
-        for one in self.denotations(phrase.of)[:_BRANCHES] if phrase.of is not None else []:
+        for one in self.phrases.denotations(phrase.of)[:_BRANCHES] if phrase.of is not None else []:
             role: Role = "subject" if verb else "of"
             rel = Rel(words, role, preposition, keep=_KEPT)
             unnamed = replace(rel, words=())

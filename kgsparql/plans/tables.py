@@ -55,9 +55,9 @@ class TablePlanner:
     def _keys(self, each: NounPhrase) -> list[Denotation]:
         """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
         found = self.phrases.denotations(each)[:_KEYS]
-        named = [own for one in found if one.is_free and (own := self.phrases.word_set(one)) is not None]
+        named = [own for one in found if one.is_free and (own := self.phrases.words.word_set(one)) is not None]
         is_class = each.head is not None and bool(each.head.classes)
-        classes = self.phrases.settled_of(found)
+        classes = self.phrases.predicating.settled_of(found)
         return named if named and not is_class else classes or named
 
     # --- the best of each
@@ -79,15 +79,15 @@ class TablePlanner:
     def _best_of(
         self, key: Denotation, things: NounPhrase, by: NounPhrase, extreme: Superlative
     ) -> Iterator[PlannedReading]:
-        for thing in self.phrases.settled_of(self.phrases.denotations(things))[:_KEYS]:
+        for thing in self.phrases.predicating.settled_of(self.phrases.denotations(things))[:_KEYS]:
             if isinstance(key.known, a.Ends) and (way := _way_back(key.known, thing.items)) is not None:
                 ways = [(key, back(way))]
             else:
                 rel = Rel(preposition="of", wanted=thing)
                 found = self.phrases.connector.connect(key, rel)[:_TRIED]
                 ways = [(one, back(one.how[-1].path)) for one in found]
-            positions = self.phrases.positions(by.chunks) if by.chunks != things.chunks else ()
-            options = self.phrases.measures(thing, positions, extreme.measures, counts=bool(positions))
+            positions = self.phrases.words.positions(by.chunks) if by.chunks != things.chunks else ()
+            options = self.phrases.measuring.measures(thing, positions, extreme.measures, counts=bool(positions))
             for one, path in ways:
                 for option in options[:1]:
                     plan = a.BestOfEach(thing.known, path, option.measure, extreme.is_largest)
@@ -108,9 +108,9 @@ class TablePlanner:
         phrase, fit = self.question.phrase, self.fit
         if phrase.restrictions and not all(isinstance(one, Predication) and one.light for one in phrase.restrictions):
             return
-        positions = self.phrases.positions(phrase.chunks)
+        positions = self.phrases.words.positions(phrase.chunks)
         called = {root(word) for word in (*self.lexicon.count_words, *self.phrases.connector.at(positions))}
-        near = [one for one in self.phrases.measures(key, positions) if len(one.path.steps) == 1]
+        near = [one for one in self.phrases.measuring.measures(key, positions) if len(one.path.steps) == 1]
         for option in near[:_TRIED]:
             own = fit.label_roots(option.last)
             if own <= called and not own.isdisjoint(map(root, self.lexicon.count_words)):
@@ -123,7 +123,7 @@ class TablePlanner:
             return
         rest = tuple(one for one in phrase.restrictions if one is not said)
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
-        for thing in self.phrases.settled_of(things) or things:
+        for thing in self.phrases.predicating.settled_of(things) or things:
             if not said.verb and (back := _way_back(key.known, thing.items)) is not None:
                 yield replace(key, score=key.score + thing.score, doubts=thing.doubts), a.HowMany(back, thing.items)
                 continue  # the diets that recipes have: how many recipes each
@@ -152,7 +152,9 @@ class TablePlanner:
             ways, start = [(key, back)], Denotation(of)  # the diets that recipes have: of the recipes of each
         for one, way in ways:
             measured = start if owner is None else Denotation(ends(key.known, way))
-            for option in self.phrases.measures(measured, self.phrases.positions(phrase.chunks))[:_TRIED]:
+            for option in self.phrases.measuring.measures(measured, self.phrases.words.positions(phrase.chunks))[
+                :_TRIED
+            ]:
                 if isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.path.steps))
                     measure = a.Summarised(summary, path, option.measure.unit)
@@ -171,7 +173,7 @@ class TablePlanner:
         if not columns:
             return None
         found = self.phrases.denotations(replace(phrase, restrictions=kept))
-        tables = [self._columns(one, columns) for one in self.phrases.settled_of(found)[:_KEYS]]
+        tables = [self._columns(one, columns) for one in self.phrases.predicating.settled_of(found)[:_KEYS]]
         if not self.question.columns and not all(one.is_theirs for one in columns):  # else they are kept by it
             tables = [own for own in tables if not own.doubts and not _leads_to_items(own.plan)]
         return max(tables, key=lambda own: own.score, default=None)
@@ -206,7 +208,7 @@ class TablePlanner:
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
             said = (p for one in relations(noun.restrictions) for p in one.verb)
             verbs = (p for p in said if self.phrases.texts[p] not in self.lexicon.light_words)
-            positions = (*self.phrases.positions([*noun.chunks, *whose]), *verbs)
+            positions = (*self.phrases.words.positions([*noun.chunks, *whose]), *verbs)
             texts = self.phrases.connector.at(positions)
             is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
             found = self._columns_of_group(key.known, texts) or [self._column(key.known, texts, is_name=is_name)]
@@ -223,7 +225,7 @@ class TablePlanner:
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
         """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
-        for one in self.phrases.settled_of(self.phrases.denotations(asked))[:1]:
+        for one in self.phrases.predicating.settled_of(self.phrases.denotations(asked))[:1]:
             uses = (use for use in self.phrases.view.uses(key.known) if one.how and use.path == one.how[-1].path)
             if not one.doubts and (use := next(uses, None)) is not None:
                 return a.Column(self.fit.text(use.step.predicate), a.Value(use.path, use.kind, use.unit), optional=True)
@@ -243,7 +245,7 @@ class TablePlanner:
         if not named or rivals:  # which date?
             return None
         use = named[0][3]
-        measure = self.phrases.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
+        measure = self.phrases.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         return a.Column(self.fit.text(use.step.predicate), measure, optional=True)
 
     def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column | None]:
@@ -292,7 +294,11 @@ class TablePlanner:
         if order is None or plan is None:
             return found
         items = plan.items if isinstance(plan, a.ItemTable) else plan
-        options = self.phrases.measures(Denotation(items), (), order.measures) if isinstance(items, a.ItemSet) else []
+        options = (
+            self.phrases.measuring.measures(Denotation(items), (), order.measures)
+            if isinstance(items, a.ItemSet)
+            else []
+        )
         by = self._column_to_order_by(plan.columns, order, options) if isinstance(plan, a.ItemTable) else ""
         if isinstance(plan, a.ItemTable) and by:
             return replace(found, plan=replace(plan, order_by=by, largest_first=order.is_largest))
@@ -321,8 +327,8 @@ class TablePlanner:
     def share(self) -> PlannedReading:
         """What percentage of a set something is true of."""
         found: list[PlannedReading] = []
-        for whole in self.phrases.settled_of(self.phrases.denotations(self.question.phrase))[:_KEYS]:
-            for part in self.phrases.all_of(whole, self.question.said, _PARTS)[:_TRIED]:
+        for whole in self.phrases.predicating.settled_of(self.phrases.denotations(self.question.phrase))[:_KEYS]:
+            for part in self.phrases.restricting.all_of(whole, self.question.said, _PARTS)[:_TRIED]:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(part.reading(a.Calculated("*", share, a.Constant(Decimal(100)))))
         return _likeliest(found)

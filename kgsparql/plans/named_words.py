@@ -1,0 +1,86 @@
+"""What the words of one question name on a graph: predicates and classes, and which words say something at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgsparql.linking.words import root
+from kgsparql.plans import algebra as a
+from kgsparql.plans.connecting import Connector
+from kgsparql.plans.denotation import Denotation, Match
+from kgsparql.plans.weights import weights
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI
+from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_of, relations
+from kgsparql.reading.form import Form
+
+_W = weights("measure")
+_CLASSES = 3
+
+
+class NamedWords:
+    """The words of one question, on a graph."""
+
+    def __init__(self, connector: Connector, asked: Form) -> None:
+        self.connector, self.chunked, self.lexicon, self.question = connector, asked.read, asked.language, asked
+        self.view, self.fit, self.texts = connector.view, connector.fit, asked.read.texts
+
+    def said_in(self, said: Restriction) -> list[int]:
+        """The positions of the words of what is said that say something."""
+        found = {position for one in relations([said]) for position in positions_of(one)}
+        return [position for position in sorted(found) if self.texts[position] not in self.lexicon.function_words]
+
+    def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
+        """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""
+        acting = set() if said.is_passive or said.preposition else {self.texts[p] for p in said.verb}
+        named = {text for text in acting - self.lexicon.have_forms if self.view.predicates_called([text])}
+        light = self.lexicon.fillers - named
+        return tuple(p for p in said.verb if self.texts[p] not in light)
+
+    def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:
+        """The positions of the words of chunks that say something: no small words, no numbers."""
+        return tuple(
+            position
+            for chunk in chunks
+            if chunk.number is None or chunk.entities
+            for position in chunk.span
+            if self.texts[position] not in self.lexicon.function_words or (chunk.is_strong and len(chunk.span) == 1)
+        )
+
+    def predicates_named(self, texts: Sequence[str]) -> list[tuple[IRI, float]]:
+        """The predicates that account for all of some words, and how well."""
+        found = [(predicate, self.fit.whole(texts, predicate)) for predicate in self.view.predicates_called(texts)]
+        return [(predicate, fit) for predicate, fit in found if fit]
+
+    def word_set(self, given: Denotation) -> Denotation | None:
+        """Everything that a predicate leads to that the words of a phrase name: a noun that is no class."""
+        texts = self.connector.at(given.head)
+        for predicate, _ in sorted(self.predicates_named(texts), key=lambda one: (one[1], str(one[0])), reverse=True):
+            if (kind := self.view.subject_class(predicate)) is not None:
+                path = PropertyPath((Step(predicate),))
+                return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
+        return None
+
+    def measured_class(self, positions: Sequence[int]) -> IRI | None:
+        """The class of what has a predicate that words name."""
+        named = self.predicates_named(self.connector.at(positions))
+        return next(filter(None, (self.view.subject_class(predicate) for predicate, _ in named)), None)
+
+    def are_one_label(self, positions: Sequence[int]) -> bool:
+        """Whether some predicate has all of these words in its label: `place of birth`."""
+        roots = {root(self.texts[position]) for position in positions}
+        called = self.view.predicates_called(self.connector.at(positions))
+        return len(roots) == len(positions) and any(roots <= self.fit.label_roots(one) for one in called)
+
+    def classes_named(self, positions: Sequence[int]) -> list[IRI]:
+        """The classes that words name."""
+        return self.view.classes_called(self.connector.at(positions))[:_CLASSES]
+
+
+class Part:
+    """A part of what plans a question, with what all of them look at."""
+
+    def __init__(self, words: NamedWords) -> None:
+        self.words, self.connector, self.question = words, words.connector, words.question
+        self.view, self.fit, self.lexicon = words.view, words.fit, words.lexicon
+        self.chunked, self.texts = words.chunked, words.texts
