@@ -312,8 +312,8 @@ def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Ret
 
 
 def _answer_status(session: Session, found: Retrieval, draft: Draft) -> Status:
-    is_uncounted = found.is_judged and not len(found.evidence) and any(gap.code == "value" for gap in found.gaps)
-    if session.notes.partial or is_uncounted:
+    is_doubted = found.is_judged and bool(found.gaps) and not len(found.evidence)  # nothing was found: of what was read
+    if session.notes.partial or is_doubted:
         return "partial"
     if len(found.evidence):
         return "answered" if draft.sufficient is not False else "not_in_graph"

@@ -212,8 +212,9 @@ class Form:
         """
         names = {p for one in self.read.chunks if one.is_name for p in one.span}
         texts = [text for p, text in enumerate(self.read.texts) if p not in names]
-        roots = [root(text) for text in texts if len(text) > _SHORT and text not in self.language.empty_words]
-        return len(roots) > len(set(roots)) or not self.language.others.isdisjoint(texts)
+        said = [text for text in texts if len(text) > _SHORT and text not in self.language.empty_words]
+        roots = {(root(text), text[:_SHORT]) for text in said}  # to speak a language is no word twice
+        return len(said) > len(roots) or not self.language.others.isdisjoint(texts)
 
     @property
     def asks_what_it_is(self) -> bool:
