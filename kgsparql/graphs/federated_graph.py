@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from typing import Self, TypeVar, cast
 
 import pyoxigraph as ox
@@ -37,7 +37,7 @@ from kgsparql.rdf.vocabulary import Naming
 
 _T = TypeVar("_T")
 _NODE_OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
-_NOT_COMPUTED = "what is counted, compared or excluded is not computed over several graphs: load them into one store"
+NOT_COMPUTED = "what is counted, compared or excluded is not computed over several graphs: load them into one store"
 _NOT_JOINED = "facts of different graphs are not joined: load them into one store"
 _TOO_MANY = "more triples than are walked over several graphs"
 _MOST_WALKED = 100_000  # triples that are read for the walks of one query
@@ -51,21 +51,19 @@ class FederatedGraph(KnowledgeGraph):
 
     A walk of several steps is also found where its triples are in different members, step by step; a blank node is
     only ever joined within its own. What is computed is asked of the member that alone has what is needed for it;
-    counts that only order what is shown are added.
+    things are counted here, and counts that only order what is shown are added.
 
     A member may fail: the solutions of the others are then not complete, ``failures`` says why, and the member is not
     asked again. :meth:`refreshed` forgets that.
 
-    :param members: at least two, each of another name.
-    :raises InputError: for others.
+    :param members: at least two. Members of the same name, such as an endpoint as two users see it, are numbered.
+    :raises InputError: for fewer.
     """
 
     def __init__(self, members: Sequence[KnowledgeGraph], *, name: str | None = None) -> None:
         if len(members) < 2:
             raise InputError("a federation needs several graphs", hint="open a single graph by itself")
-        if len({member.name for member in members}) < len(members):
-            raise InputError("two graphs of one name", hint="give each a name: EndpointGraph(URL, name=…)")
-        self._members = tuple(members)
+        self._members = _with_own_names(members)
         self.name = name or ", ".join(member.name for member in members)
         self.prefixes = {prefix: name for one in reversed(members) for prefix, name in one.prefixes.items()}
         self.stored = tuple(source for member in members for source in member.stored)
@@ -212,17 +210,41 @@ class FederatedGraph(KnowledgeGraph):
     def _select_computed(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
         """Return the solutions of a query from the only member that has any of what it looks at, else what each finds.
 
-        What is counted, ordered or excluded is then not told: over two graphs it may be something else.
+        Things are then counted here; what else is computed, ordered or excluded is not told: over two graphs it may be
+        something else.
         """
         holders = self._holders([part.group for part in parts], deadline)
         if len(holders) == 1:
             view = self.changed(_only=holders.pop())
             return replace(view._select_all(query, deadline=deadline), failed=tuple(self.errors))  # noqa: SLF001 - its own
         if holders and not all(map(_only_adds, parts)):
-            return Solutions(cut=_NOT_COMPUTED, failed=tuple(self.errors))
+            counted = self._select_counted(query, parts[0], deadline) if len(parts) == 1 else None
+            if counted is not None:
+                return counted
+            return Solutions(cut=NOT_COMPUTED, failed=tuple(self.errors))
         found = self._select_all(query, deadline=deadline)
         is_joined = bool(holders) and any(self._is_joined(part.group) for part in parts)
         return replace(found, cut=found.cut or _NOT_JOINED * is_joined, failed=tuple(self.errors))
+
+    def _select_counted(self, query: Query, part: Select, deadline: float | None) -> Solutions | None:
+        """Return the solution of a query of nothing but numbers of things, counted here; ``None`` of another."""
+        numbers, parts = list[g.Values](), list[Solutions]()
+        for one in part.group:
+            match one:
+                case g.Select(((number, g.Aggregate("COUNT", Variable() as of)),), group, _, (), None) if all(
+                    map(_only_adds, group)
+                ):
+                    things = g.Select(((of, None),), group, distinct=True, limit=BOUND + 1)
+                    found = self._select_computed(g.select_query("counted", things), [things], deadline)
+                    if len(found) > BOUND:
+                        return None
+                    numbers.append(g.Values(number, (Literal(str(len(found)), datatype=_INTEGER),)))
+                    parts.append(replace(found, solutions=()))
+                case _:
+                    return None
+        of_numbers = g.select_query(query.name, replace(part, group=tuple(numbers)))
+        value = OxigraphGraph(ox.Store(), name=self.name, fingerprint="").select(of_numbers)
+        return Solutions.together(parts, variables=value.variables, solutions=value.solutions)
 
     def _holders(self, groups: Sequence[g.Group], deadline: float | None) -> set[int]:
         """Find the members that may have a part in the solutions of groups: they match one of the patterns."""
@@ -341,6 +363,18 @@ def _is_given_up(errors: Sequence[KgsparqlError]) -> bool:
     """Tell whether a member is not asked again; where the query was too much for it, another may do."""
     is_heavy = bool(errors) and isinstance(errors[-1], EndpointTimeoutError | QueryError)
     return len(errors) >= (_MOST_FAILURES if is_heavy else 1)
+
+
+def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, ...]:
+    """Give members of one name numbers: all but the first are copies with a number in their name."""
+    named: dict[str, KnowledgeGraph] = {}
+    given = {member.name for member in members}
+    for member in members:
+        name, numbers = member.name, count(2)
+        while name in named or (name != member.name and name in given):
+            name = f"{member.name} ({next(numbers)})"
+        named[name] = member if name == member.name else member.changed(name=name)
+    return tuple(named.values())
 
 
 def _renamed_solutions(found: Solutions, place: int, name: str) -> Solutions:

@@ -8,7 +8,8 @@ from typing import cast
 from pyoxigraph import Quad, QuerySolutions, Store
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.errors import GRAPH_FAILED, is_about_the_query
+from kgsparql.errors import GRAPH_FAILED, QueryError, is_about_the_query
+from kgsparql.graphs.federated_graph import NOT_COMPUTED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import coarser_pattern
@@ -176,6 +177,8 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         number = ((Literal(large[1]),),) if is_all and len(terms_in(plan)) <= 2 else ()
         return Computed(plan, query, tuple(columns.values()), number, (), False, False, uncounted=large)
     found = graph.select(query)
+    if found.cut == NOT_COMPUTED:
+        raise QueryError(found.cut)
     rows, best = tuple(tuple(map(solution.get, columns)) for solution in found), dict[Term | None, Term | None]()
     if isinstance(plan, a.Top):  # the value is evidence, and no column
         best = {solution.get(ITEM.name): solution.get(VALUE.name) for solution in reversed([*found])}

@@ -22,6 +22,7 @@ from xml.etree import ElementTree as ET
 
 import pyoxigraph as ox
 import pytest
+import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -330,6 +331,11 @@ def test_graphs_are_sets_and_turtle_declares_what_it_uses() -> None:
     assert "rdfs:label" in turtle
     assert "foaf" not in turtle
     assert list(ox.parse(turtle, ox.RdfFormat.TURTLE)) == list(ox.parse(line, ox.RdfFormat.N_TRIPLES))
+
+
+def test_rdflib_reads_the_turtle_of_an_iri_that_ends_in_a_dot() -> None:
+    line = b"<http://dbpedia.org/resource/Nash_Jr.> <http://e.org/p> <http://dbpedia.org/resource/Nash> .\n"
+    assert len(rdflib.Graph().parse(data=serialise(QueryResult("CONSTRUCT", line, 1), "ttl"), format="turtle")) == 1
 
 
 def test_the_table_is_aligned_shortens_iris_and_says_what_was_cut() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -175,9 +176,17 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
 
 
 def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
-    """Return the prefixes that the triples use."""
+    r"""Return the prefixes that the triples use.
+
+    None that would shorten an IRI which ends in a dot: rdflib 7 cannot read ``dbr:Nash_Jr\.``, which is good Turtle.
+    """
     text = result.content.decode()
-    return {prefix: namespace for prefix, namespace in prefixes if f"<{namespace}" in text}
+    dotted = tuple(re.findall(r"<([^<>]*\.)>", text))
+    return {
+        prefix: namespace
+        for prefix, namespace in prefixes
+        if f"<{namespace}" in text and not any(iri.startswith(namespace) for iri in dotted)
+    }
 
 
 def _text_table(result: QueryResult, prefixes: PrefixMap) -> str:
