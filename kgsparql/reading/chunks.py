@@ -283,6 +283,12 @@ class _Chunker:
         letter.
         """
         closed, counts = self.language.empty_words | self.language.verbs, lattice.vocabulary.counts
+        forms = {
+            at: (text, *other_numbers(text))
+            for at, text in enumerate(self.read.texts[: self.length])
+            if not (at in self.taken or text in closed or self.read.is_capital(at)) and len(text) > _LEAST_LETTERS
+        }
+        last = _by_last_word(lattice.rows_with([*itertools.chain.from_iterable(forms.values())], "class", (-1,)))
         for at in range(self.length):
             text, raw = self.read.texts[at], self.read.raw[at]
             if at in self.taken or len(text) < _LEAST_LETTERS:
@@ -294,9 +300,9 @@ class _Chunker:
                 if 0 < len({row.iri for row in rows}) <= _FEW:
                     names = _best_names(((row, _SURE_SCORE) for row in rows), text)
                     self._add_chunk(Chunk(at, at + 1, raw, names, is_fuzzy=len(names) > 1, is_strong=True))
-            elif text not in closed and len(text) > _LEAST_LETTERS and not self.read.is_capital(at):
+            elif at in forms:
                 is_verb = self.language.is_participle(text)
-                classes = _classes_of(lattice.rows_with((text, *other_numbers(text)), "class", (-1,)))
+                classes = _classes_of(row for form in forms[at] for row in last.get(form, ()))
                 if len(classes) == 1:
                     self._add_chunk(Chunk(at, at + 1, raw, (), classes))
                 elif not (classes or counts.get(text) or self._is_word(at) or is_verb) and len(text) > _LEAST_MISTYPED:
@@ -341,6 +347,13 @@ class _Chunker:
 
 def _classes_of(rows: Iterable[LabelRow]) -> tuple[IRI, ...]:
     return tuple(dict.fromkeys(IRI(row.iri) for row in rows))
+
+
+def _by_last_word(rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
+    found: dict[str, list[LabelRow]] = defaultdict(list)
+    for row in rows:
+        found[words(row.key)[-1]].append(row)
+    return found
 
 
 def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, int, str]:
