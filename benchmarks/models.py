@@ -35,7 +35,7 @@ from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import Literal, Term
-from kgsparql.retrievers._trial import Trial, begun_trial
+from kgsparql.retrievers._trial import Trial, admitted
 from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import Body, numbered, purpose, question_of
 from tests.tried import strong
@@ -219,9 +219,8 @@ def main() -> None:
     lines = given.work.read_text(encoding="utf-8").splitlines() if given.work.exists() else []
     kept = {(row.dataset, row.model, row.way): row for row in (Row(**json.loads(line)) for line in lines)}
     model = kgsparql.open_model(given.model, base_url=given.base_url, timeout_s=given.timeout) if given.model else None
-    if model is not None and (trial := begun_trial(model)) is not None:  # else the first questions go without it
-        trial.join()
-        print(trial.outcome, file=sys.stderr, flush=True)
+    if model is not None:  # however long that takes: within a question's time it may fail
+        print(admitted(model, Usage(Budget(max_seconds=None)), required=True)[1], file=sys.stderr, flush=True)
     given.work.parent.mkdir(parents=True, exist_ok=True)
     for folder in given.sets:
         asked = rows_of(folder, model, limit=given.limit, baseline=given.baseline)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgsparql.budget import AnyEvent, Usage
@@ -53,6 +54,7 @@ class LanguageModel(ClosedAtExit):
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
     :ivar trust: what it was found good for, once that is known.
+    :ivar trying: held by whoever finds that out. :ivar failed_trial: when that failed last, and why.
     """
 
     def __init__(
@@ -66,6 +68,8 @@ class LanguageModel(ClosedAtExit):
         self.seed = seed
         self.reply_tokens = reply_tokens
         self.trust: Trust | None = None
+        self.trying = Lock()
+        self.failed_trial: tuple[float, KgsparqlError] | None = None
         self._capabilities: Capabilities | None = None
 
     def ask(self, call: Call[T], usage: Usage, emit: Emit) -> T:

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from operator import and_
-from threading import Event, Lock
 from typing import Any, TypeVar
 
 from kgsparql.answering.ask_options import ignore
 from kgsparql.answering.choosing import READING, reading_call
-from kgsparql.budget import AnyEvent, Budget, Usage
+from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
 from kgsparql.graphs.notes import Note
 from kgsparql.models.chat_completion import Call
@@ -40,6 +39,8 @@ _ALLOWED_MISSES = 0.1
 _REPLY = 300  # tokens: a small model may write numbers without end, one that reasons needs many
 _REASONED_REPLY = 2_000  # of one that was cut: it may have reasoned
 _TOGETHER = 5  # questions of one list
+_POLL_S = 0.05
+_FAILED_S = 600.0  # after which a model that could not be tried is tried again
 _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
 
@@ -67,14 +68,17 @@ def _prompts_digest() -> str:
 class Trial:
     """One trial; it ends early where it is decided.
 
-    :param cancel: ends it with an error.
+    :param asking: the question before which it is run; what ends that ends the trial with an error.
     """
 
-    def __init__(self, model: LanguageModel, cancel: Event | None = None) -> None:
+    def __init__(self, model: LanguageModel, asking: Usage | None = None) -> None:
         self.asked = model
         self.model = model.uncached(reply_tokens=_REPLY)
-        unlimited = Budget(max_queries=None, max_rows=None, max_seconds=None)
-        self.usage = Usage(unlimited, cancel=cancel or Event())
+        within = asking or Usage(Budget(max_seconds=None))
+        self.usage = Usage(
+            Budget(max_queries=None, max_rows=None, max_seconds=within.budget.max_seconds), cancel=within.cancel,
+            stop=within.stop, started=within.started, asking_s=within.asking_s,
+        )  # fmt: skip
 
     @property
     def tokens(self) -> int:
@@ -169,8 +173,6 @@ def _bundled_facts() -> Iterator[Triple]:
 
 # --- Who is tried, and what follows from it
 
-_TRYING = Lock()
-
 
 def use_of(model: LanguageModel) -> str:
     """Say how a model is used, as far as it was tried out."""
@@ -183,22 +185,39 @@ def admitted(model: LanguageModel, usage: Usage, *, required: bool) -> tuple[Tru
 
     :param required: it is an error if it cannot be tried.
     """
-    began, told = time.monotonic(), None
-    name = printable(model.name, 60)
-    with _TRYING:  # whoever asks meanwhile waits for what is found
-        if model.trust is None and model.response_cache is not None:
-            model.trust = kept_trust(tried_as(model))
-        if model.trust is None:
-            trial = Trial(model, AnyEvent(usage.cancel, usage.stop))
-            try:
-                words = trial.run().in_words
-                about = "on questions that kgsparql brings along"
-                told = Note("tried", f"{name} was tried out first, with {trial.tokens:,} tokens, {about}: {words}")
-            except KgsparqlError as error:
-                if required or usage.cancel.is_set():
-                    raise
-                why = printable(error.message, 300)
-                told = Note("trial", f"{name} could not be tried out, and is not asked: {why}")
-            usage.trial_tokens = trial.tokens
-    usage.started += time.monotonic() - began  # no part of the question
+    try:
+        while not model.trying.acquire(timeout=_POLL_S):  # whoever asks meanwhile waits for what is found
+            usage.check()
+        try:
+            told = _tried(model, usage)
+        finally:
+            model.trying.release()
+    except KgsparqlError as error:
+        if required or usage.cancel.is_set():
+            raise
+        why = printable(error.message, 300)
+        return None, Note("trial", f"{printable(model.name, 60)} could not be tried out, and is not asked: {why}")
     return model.trust, told if model.trust is None or model.trust.chooses else Note("trial", _WORSE)
+
+
+def _tried(model: LanguageModel, usage: Usage) -> Note | None:
+    """Try a model that nobody knows, not again soon after it failed; say what was found."""
+    if model.trust is None and model.response_cache is not None:
+        model.trust = kept_trust(tried_as(model))
+    if model.trust is not None:
+        return None
+    if model.failed_trial is not None and time.monotonic() - model.failed_trial[0] < _FAILED_S:
+        raise model.failed_trial[1]
+    trial = Trial(model, usage)
+    try:
+        words = trial.run().in_words
+    except KgsparqlError as error:
+        if not (usage.cancel.is_set() or usage.stop.is_set()):
+            model.failed_trial = time.monotonic(), error
+        raise
+    finally:
+        usage.trial_tokens = trial.tokens
+    about = "on questions that kgsparql brings along"
+    return Note(
+        "tried", f"{printable(model.name, 60)} was tried out first, with {trial.tokens:,} tokens, {about}: {words}"
+    )

@@ -2,14 +2,15 @@
 
 import re
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kgsparql
-from kgsparql import Answer, KnowledgeBase, LanguageModel
-from kgsparql.errors import ModelError
+from kgsparql import Answer, Budget, KnowledgeBase, LanguageModel
+from kgsparql.errors import CancelledError, ModelError
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust, kept_trust
 from kgsparql.retrievers._trial import Trial, tried_as
@@ -54,8 +55,9 @@ def test_a_model_is_used_as_it_was_found_good_for(tmp_path: Path) -> None:
 def test_a_plan_that_does_something_else_is_wrong(tmp_path: Path) -> None:
     for plan in ("(count (where C2 (n ^R1) >= 2))", "(count (where C2 (n R4) > 10))", "(count C2)", "many"):
         trust, _ = tried(
-            lambda body, plan=plan: Text({"plan": plan}) if question_of(body) in PLANS else strong(body), tmp_path
-        )  # type: ignore[misc]
+            lambda body, plan=plan: Text({"plan": plan}) if question_of(body) in PLANS else strong(body),  # type: ignore[misc]
+            tmp_path,
+        )
         assert (trust.chooses, trust.plans) == (True, False)
 
 
@@ -128,6 +130,35 @@ def test_what_is_stopped_is_not_kept(nobel: KnowledgeBase, tmp_path: Path) -> No
         asked = ask(nobel, model, stop=stop)
     assert (asked.model, asked.best[0].label) == ("", "Warsaw")
     assert kept_trust(tried_as(model)) is None
+
+
+def test_a_server_that_hangs_holds_a_question_no_longer_than_it_may_take_and_the_next_not_at_all(
+    nobel: KnowledgeBase, tmp_path: Path
+) -> None:
+    stop, took = threading.Event(), list[float]()
+    with ModelServer(lambda _: Slow(30.0)) as server:
+        model = LanguageModel("m", server.client(), response_cache=ResponseCache(tmp_path / "replies.sqlite"))
+        trying = threading.Thread(target=ask, args=(nobel, model), kwargs={"stop": stop})
+        trying.start()
+        while not model.trying.locked():
+            time.sleep(0.01)
+        cancel = threading.Event()
+        threading.Timer(0.5, cancel.set).start()
+        with pytest.raises(CancelledError):
+            ask(nobel, model, cancel=cancel)
+        assert model.trying.locked()
+        stop.set()
+        trying.join()
+        for _ in range(2):
+            began = time.monotonic()
+            asked = ask(nobel, model, budget=Budget(max_seconds=2.0))
+            took.append(time.monotonic() - began)
+            assert asked.best[0].label == "Warsaw"
+            (note,) = [note for note in asked.notes if note.code == "trial"]
+            assert note == "m could not be tried out, and is not asked: budget reached: 2 seconds"
+    assert 1.5 < took[0] < 4.0
+    assert took[1] < 1.5
+    assert len(server.requests) == 2
 
 
 def test_without_a_trial_a_model_chooses_from_lists(nobel: KnowledgeBase, tmp_path: Path) -> None:
