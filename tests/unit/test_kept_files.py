@@ -5,6 +5,7 @@ read is what was read before, or nothing, so that it is made anew, or the error 
 """
 
 import functools
+import json
 import os
 import random
 import re
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 import pytest
+from starlette.testclient import TestClient
 
 import kgsparql
 from kgsparql import AskOptions, KgsparqlError, OxigraphGraph, Query, Solutions
@@ -122,7 +124,7 @@ def _replies(directory: Path) -> object:
 
 def _run(directory: Path) -> None:
     run = Run.begin(directory, {**CONFIG, "questions": 1}, [QUESTION])
-    run.add(RECORD, [{"kind": "finished"}])
+    run.add(RECORD)
 
 
 def _records(directory: Path) -> object:
@@ -372,3 +374,16 @@ def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_pat
     (note,) = frozen["answer"]["notes"]
     assert note["code"] == "not_kept"
     assert "File exists" in note["text"]
+
+
+def test_a_run_that_the_version_before_kept_is_shown_without_its_drawing(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
+    page = ServedPage(nobel, AskOptions(model=None), kept := KeptRuns(tmp_path))
+    frozen = page.freeze(AskedRun("Where was Marie Curie born?", AskOptions(), {}), nobel.ask("Where was Curie born?"))
+    kept.put("a" * 32, frozen)
+    kept.put("b" * 32, {**frozen, "drawing": {"nodes": [], "edges": [], "left_out": 0}})
+    with TestClient(page.app, base_url="http://127.0.0.1:8000") as client:
+        shown = [client.get(f"/api/runs/{name * 32}").json()["drawing"] for name in "ab"]
+    assert shown == [json.loads(json.dumps(frozen["drawing"])), None]
+    assert shown[0]["view"]
