@@ -5,6 +5,7 @@ May use: everything. Open first: ``ask.py``; what commands share is in the files
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -84,6 +85,7 @@ def _say_version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
+    ctx: typer.Context,
     _: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_say_version, is_eager=True)
     ] = False,
@@ -94,4 +96,5 @@ def _main(
 
     for note in removed_notes():
         say(note)
-    load_settings()
+    with suppress(KgsparqlError) if ctx.invoked_subcommand == "doctor" else nullcontext():  # it tells them itself
+        load_settings()

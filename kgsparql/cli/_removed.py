@@ -14,7 +14,7 @@ _TABLE = Path(__file__).parents[1] / "removed.toml"
 
 
 def removed_things() -> dict[str, dict[str, str]]:
-    """Read what is gone: options, commands, variables and files, each with what to do instead."""
+    """Read what is gone: options, commands, variables, settings and files, each with what to do instead."""
     return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from typer import TyperException
 from typer.core import TyperCommand, TyperGroup
 
-from kgsparql.cli._removed import refuse_removed
+from kgsparql.cli._removed import refuse_removed, removed_things
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
@@ -82,6 +82,9 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 def _checked_setting(key: str, value: Any) -> Any:
     """Return the value of a setting, one text as a list where there may be several."""
+    shape = "[graphs.NAME]" if key.startswith("graphs.") and isinstance(value, dict) else key
+    if instead := removed_things()["settings"].get(shape):
+        raise ValueError(f"{shape} is gone: {instead}")
     if key.startswith("graphs."):
         return _of_kind(key, "texts", value)
     if key not in KEYS:

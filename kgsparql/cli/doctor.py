@@ -17,7 +17,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import KgOption, named_sources
-from kgsparql.cli._settings import settings, user_file
+from kgsparql.cli._settings import load_settings, settings, user_file
 from kgsparql.errors import (
     KEY_VARIABLE,
     CancelledError,
@@ -140,7 +140,7 @@ def _package_finding(name: str) -> CheckResult:
 
 def _settings_finding() -> CheckResult:
     """Say which settings are read from which file, and which variables are set."""
-    found, variables = settings(), [name for name in sorted(os.environ) if name.startswith("KGSPARQL_")]
+    found, variables = load_settings(), [name for name in sorted(os.environ) if name.startswith("KGSPARQL_")]
     read = f"{found.file}: {', '.join(found.values)}" if found.values else f"no file; your own would be {user_file()}"
     return CheckResult(f"{read}{'; set here: ' if variables else ''}{', '.join(variables)}")
 

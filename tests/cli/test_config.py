@@ -82,6 +82,9 @@ def test_doctor_says_what_is_read_from_where(project: Path, run: Run, monkeypatc
 
     keys = "graph, log, graphs.prizes, method.name, method.options, limits.max_seconds"
     assert said().startswith(f"{project / 'kgsparql.toml'}: {keys}; set here: KGSPARQL_")
+    (project / "kgsparql.toml").write_text("[model]\napi_key = 'k'")
+    assert said() == f"{project / 'kgsparql.toml'}: model.api_key is gone: the key is in OPENAI_API_KEY [E_OPTION]"
+    assert run("ask", PHYSICS).exit_code == run("doctor").exit_code == 2
     monkeypatch.setenv("KGSPARQL_CONFIG", "none")
     assert said().startswith(f"no file; your own would be {user_file()}; set here: KGSPARQL_")
 
@@ -121,14 +124,15 @@ def test_errors_name_file_and_key_or_line(home: Path) -> None:
     for text, said, hint in (
         ("modell = 1", "modell: no such setting", "docs/settings.md"),
         ('[model]\nnmae = "x"', "model.nmae: no such setting; there are graph, languages", ""),
-        ('[graphs.films]\nsources = "x"', "graphs.films: write a text, or a list of them", ""),
+        ('[graphs.films]\nsources = "x"', "[graphs.NAME] is gone: [graphs] NAME = SOURCE", ""),
+        ("[graphs]\nfilms = 1", "graphs.films: write a text, or a list of them", ""),
         ('[limits]\nmax_cost = "much"', "limits.max_cost", ""),
         ("[model]\ntemperature = true", "model.temperature", ""),
         ("[model]\nprices = ['1']", "model.prices", ""),
         ("[model]\nrequired = 1", "model.required: write a switch", ""),
         ("model = 1", "model: no such setting", ""),
         ("[model]\nname = ''", "model.name", ""),
-        ("[model]\napi_key = 'k'", "model.api_key: no such setting", ""),
+        ("[model]\napi_key = 'k'", "model.api_key is gone: the key is in OPENAI_API_KEY", ""),
         ("languages = 'x'\nb\nc = 1", "line 2", ""),
     ):
         with pytest.raises(OptionError) as caught:
