@@ -73,7 +73,6 @@ def _ok(body: bytes, kind: str) -> endpoint.Fault:
 
 
 ENDPOINT_FAULTS: Mapping[str, endpoint.Fault] = {
-    "closes": endpoint.closes,
     "reset": endpoint.resets(),
     "reset in the body": endpoint.resets(60),
     "cut": endpoint.cut(60),
@@ -99,7 +98,7 @@ MODEL_FAULTS: Mapping[str, model.Reply] = {
     "late": model.Slow(0.5),
     "hangs": model.Slow(3600),
 }
-CUTS = model.Reset | model.Cut | model.Slow
+CUTS = model.Cut | model.Slow
 """Faults of a reply that is right."""
 
 

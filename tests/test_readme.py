@@ -143,11 +143,13 @@ def _wrong_in(call: str) -> list[str]:
     wrong = []
     for word in shlex.split(call, comments=True)[1:]:
         inner = _inner(command)
-        if word in inner or "run" in inner:  # `eval DATASET` is `eval run DATASET`
-            command = inner.get(word, inner.get("run"))
-        elif word.startswith("-") and word != "-":
+        if word in inner:
+            command = inner[word]
+            continue
+        command = inner.get(getattr(command, "default", ""), command)  # `eval DATASET` is `eval run DATASET`
+        if word.startswith("-") and word != "-":
             wrong += [] if word in _options(command) else [f"{command.name} {word}"]
-        elif inner and word != "COMMAND":
+        elif _inner(command) and word != "COMMAND":
             wrong.append(word)
     return wrong
 
