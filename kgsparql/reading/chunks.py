@@ -288,7 +288,7 @@ class _Chunker:
             for at, text in enumerate(self.read.texts[: self.length])
             if not (at in self.taken or text in closed or self.read.is_capital(at)) and len(text) > _LEAST_LETTERS
         }
-        last = _by_last_word(lattice.rows_with([*itertools.chain.from_iterable(forms.values())], "class", (-1,)))
+        last = lattice.rows_with([*itertools.chain.from_iterable(forms.values())], "class", (-1,))
         for at in range(self.length):
             text, raw = self.read.texts[at], self.read.raw[at]
             if at in self.taken or len(text) < _LEAST_LETTERS:
@@ -302,7 +302,7 @@ class _Chunker:
                     self._add_chunk(Chunk(at, at + 1, raw, names, is_fuzzy=len(names) > 1, is_strong=True))
             elif at in forms:
                 is_verb = self.language.is_participle(text)
-                classes = _classes_of(row for form in forms[at] for row in last.get(form, ()))
+                classes = _classes_of(row for row in last if words(row.key)[-1] in forms[at])
                 if len(classes) == 1:
                     self._add_chunk(Chunk(at, at + 1, raw, (), classes))
                 elif not (classes or counts.get(text) or self._is_word(at) or is_verb) and len(text) > _LEAST_MISTYPED:
@@ -347,13 +347,6 @@ class _Chunker:
 
 def _classes_of(rows: Iterable[LabelRow]) -> tuple[IRI, ...]:
     return tuple(dict.fromkeys(IRI(row.iri) for row in rows))
-
-
-def _by_last_word(rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
-    found: dict[str, list[LabelRow]] = defaultdict(list)
-    for row in rows:
-        found[words(row.key)[-1]].append(row)
-    return found
 
 
 def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, int, str]:
