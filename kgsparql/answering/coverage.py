@@ -71,7 +71,8 @@ class _Check:
             left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best), *kinds]
             left += [*self._word_gaps(named), *self._step_gaps(), *self._pronoun_gaps()]
             left = [*{gap.words or gap.text: gap for gap in left}.values()]  # of one word the last doubt says more
-            is_settled = self.found.draft is not None or (self._says_what_it_is() and not self.telling)
+            is_plain = not (self.telling or any(one.preposition for one in self.asked.relations))  # not what is on it
+            is_settled = self.found.draft is not None or (self._says_what_it_is() and is_plain)
             yield from left or (() if is_settled else self._other_readings())  # a draft: somebody has chosen
 
     def _says_what_it_is(self) -> bool:
@@ -335,11 +336,14 @@ class _Check:
         says_way = not self.links or bool(self.fit.word_for(first, self.asked.said_by(self.links[0])))
         turned = path if says_way else PropertyPath((first.reversed, *path.steps[1:]))
         is_unsaid = {root(self.asked.read.texts[p]) for p in self.telling} <= roots_of(self.kinds[-1:])
+        start = best.paths[0].start
+        named = ({one.term, *(other.term for other in one.candidates)} for one in self.session.links)
+        meant = {start}.union(*(terms for terms in named if start in terms))  # things of one name
         for item in self.found.evidence:
             if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
                 continue
             other = item.paths[0].property_path
-            is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other.steps)]
+            is_elsewhere = item.paths[0].start in meant and other.steps != path.steps[: len(other.steps)]
             is_alike = is_unsaid and len(other.steps) == len(path.steps)
             margin = _W.as_class if is_alike and self._kinds_of(item)[-1:] == self.kinds[-1:] else _W.as_well
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
