@@ -175,6 +175,7 @@ def path_features(
         "kind": _kind_scores(start, paths, labels, fit),
         "sharing": np.array([path.goes_back for path, _ in paths]) * (1.0 if start.asked.asks_for_others else -1.0),
         "dates": _off_for_dates(start, paths),
+        "long": np.array([max(0, len(path.steps) - max(1, len(asking))) for path, _ in paths]),
         **_chain_scores(start, paths, steps, fit),
     }
     found = np.column_stack([parts[name] for name in WEIGHTS])
