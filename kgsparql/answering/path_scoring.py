@@ -168,14 +168,16 @@ def path_features(
     start = start.without_types({*steps.names, *chain.from_iterable([kinds for _, kinds in paths])})
     start = start.without_kind_of(start_kind)
     asking = [start.asked.read.texts[i] for i in start.asking_words(start_kind, fit)]
+    lengths, back = np.array([(len(path.steps), path.goes_back) for path, _ in paths]).T
+    shares = start.asked.asks_for_others
     parts = {
         "wording": np.zeros(len(paths)),
         "covered": _coverage_scores(asking, steps, fit),
         "order": _order_scores(start.phrases(), steps, fit),
         "kind": _kind_scores(start, paths, labels, fit),
-        "sharing": np.array([path.goes_back for path, _ in paths]) * (1.0 if start.asked.asks_for_others else -1.0),
+        "sharing": back * (1 if shares else -1),
         "dates": _off_for_dates(start, paths),
-        "long": np.array([max(0, len(path.steps) - max(1, len(asking))) for path, _ in paths]),
+        "long": np.maximum(0, lengths - back * shares - max(1, len(asking))),  # to go back is to share
         **_chain_scores(start, paths, steps, fit),
     }
     found = np.column_stack([parts[name] for name in WEIGHTS])
