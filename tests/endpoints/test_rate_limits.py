@@ -41,6 +41,26 @@ def test_E21_by_get_where_the_profile_says_so_and_posted_where_that_is_too_long(
     assert fake.methods == "GET POST"
 
 
+@pytest.mark.parametrize(
+    ("taken", "status", "methods"),
+    [("POST", 200, "POST POST"), ("direct", 415, "POST POST POST"), ("GET", 405, "POST POST GET GET")],
+)
+def test_E21_the_manner_in_which_a_server_takes_queries_is_found_out_once(
+    taken: str, status: int, methods: str
+) -> None:
+    def behave(request: HttpRequest) -> HttpReply:
+        is_form = "form" in str(request.headers)
+        manner = "GET" if request.method == "GET" else "POST" if is_form else "direct"
+        return http() if manner == taken else http(b"no", status=status)
+
+    fake = Fake(behave)
+    graph = fake.graph(profile=EndpointProfile(has_union=True))
+    assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
+    assert fake.methods == methods
+    fake = Fake(lambda request: http(b"", status=414) if request.method == "GET" else http())
+    assert len(fake.graph(profile=BY_GET).select(ALL)) == 2
+
+
 def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
     busy = (StatusMeaning(status=405, means="throttled"),)
     away = {"location": "/elsewhere"}

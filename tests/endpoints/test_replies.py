@@ -32,6 +32,10 @@ from tests.endpoints.faults import ASK_JSON, JSON, SELECT_JSON, SELECT_XML, XML,
 
 ALL = "SELECT ?s ?n WHERE { ?s ?p ?n }"
 HEAD = '{"head":{"vars":["s"]},"results":{"bindings":['
+XML_OF = (
+    '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="s"/></head><results><result>'
+    '<binding name="s">{}</binding></result></results></sparql>'
+)
 PLAIN, KNOWN = "text/plain", EndpointProfile(name="known")
 
 
@@ -80,20 +84,24 @@ NO_RESULTS: list[Row] = [
     (http(b"Please set a\tuser-agent. " + b"x" * 10_000, type=PLAIN), EndpointReplyError, "Please set a user-agent."),
     *(
         (http(whole + after), EndpointReplyError, BROKEN)  # E07
-        for whole in (SELECT_JSON,)
+        for whole in (SELECT_JSON, SELECT_XML)
         for after in (b"java.lang.OutOfMemoryError\n\tat org.example", b"{}", b"<p/>")
     ),
     (http(b""), EndpointReplyError, "is empty"),
     (http(ASK_JSON), QueryError, "true or false, not solutions"),
     (http(b'{"query":"SELECT *","status":"OK","res":[["<http://e.org/a>"]]}'), EndpointReplyError, NOT_SPARQL),  # E19
-    (http(b"s,n\r\nhttp://e.org/a,1\r\n", type="text/csv"), EndpointReplyError, "has no results in JSON"),
-    (http(b"?s\t?n\n", type="text/tab-separated-values"), EndpointReplyError, "has no results in JSON"),
+    (http(b"s,n\r\nhttp://e.org/a,1\r\n", type="text/csv"), EndpointReplyError, "does not tell terms apart"),
+    (http(b"?s\t?n\n", type="text/tab-separated-values"), EndpointReplyError, "does not tell terms apart"),
     (http(RDF, type="application/xml"), EndpointReplyError, NOT_SPARQL),
-    (http(SELECT_XML, type=XML), EndpointReplyError, "has no results in JSON"),
+    (http(b'<!DOCTYPE x [<!ENTITY a "b">]><sparql/>', type=XML), EndpointReplyError, NOT_SPARQL),
     *((http(literal(text)), EndpointReplyError, MALFORMED) for text in (b"a\tb", rb"O\'Hara", rb"C:\data", b"a\xfcb")),
     *(
         (http(literal(*parts)), EndpointReplyError, MALFORMED)  # of one solution nothing is left
         for parts in ((rb"a\ud83d",), (b"a", b',"xml:lang":"en_US"'), (b"a", b',"xml:lang":null'))
+    ),
+    *(
+        (http(XML_OF.format(text).encode(), type=XML), EndpointReplyError, MALFORMED)
+        for text in ('<literal xml:lang="en_US">a</literal>', "<literal>b & c</literal>", "<uri>no iri</uri>")
     ),
     (http(b'{"error": {"message": "heap space"}}'), EndpointError, "heap space"),  # with 200
     (http(b'{"exception": "Operation timed out", "status": "ERROR"}'), EndpointTimeoutError, "Operation timed out"),
@@ -107,7 +115,7 @@ NO_RESULTS: list[Row] = [
         for status, kind, says in (
             (400, QueryError, "no such thing"), (401, EndpointAuthenticationError, "USER:PASSWORD"),
             (403, EndpointAuthenticationError, "no such thing"), (404, EndpointError, "often it ends in /sparql"),
-            (405, EndpointError, "manner = "), (406, EndpointError, "SPARQL JSON,"),
+            (405, EndpointError, "often it ends"), (406, EndpointError, "SPARQL JSON or XML"),
             (414, EndpointError, "414"), (429, EndpointRateLimitError, "wait 5 min"), (500, EndpointError, "500"),
             (503, EndpointError, "503"), (504, EndpointTimeoutError, "too long"),
         )
@@ -223,13 +231,15 @@ ONE, TERM = (
     '"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/a"}}]}',
 )
 UMLAUT = literal("Brüggen".encode()).decode()
+UMLAUT_XML = XML_OF.format("<literal>Brüggen</literal>")
+DECLARED = f'<?xml version="1.0" encoding="ISO-8859-1"?>{UMLAUT_XML}'
 
 
 @pytest.mark.parametrize(
     ("reply", "terms", "invalid"),
     [
-        *((http(body, type=kind), [E_A], 0) for kind in (JSON, None, "text/plain; charset=utf-8")
-          for body in (rows(ONE), b"\xef\xbb\xbf \n" + rows(ONE) + b"\r\n")),
+        *((http(body, type=kind), [E_A], 0) for kind in (JSON, XML, None, "text/plain; charset=utf-8")
+          for body in (rows(ONE), b"\xef\xbb\xbf \n" + rows(ONE) + b"\r\n", XML_OF.format("<uri>http://e.org/a</uri>").encode())),
         # E20: what stands around the solutions costs nothing
         *((http(f"{{{around}}}".encode()), [E_A], 0) for around in (
             TERM, f'"head":{{}},{TERM}', f'"head":{{"vars":[]}},{TERM}', f'"head":{{"vars":["s"]}},{TERM},"ms":5')),
@@ -244,10 +254,13 @@ UMLAUT = literal("Brüggen".encode()).decode()
             '{"type":"literal","value":"x","datatype":"no iri"}', '{"type":"uri"}', '{"type":"uri","value":7}',
             '{"type":"what","value":"x"}', '"x"', "[]", "null", '{"type":"uri","value":"http://e.org/ oh no"}',
             '{"type":"literal","value":"a","xml:lang":"en_US"}', r'{"type":"literal","value":"\ud83d"}')),
-        (http(UMLAUT.encode(), type=f"{JSON};charset=ISO-8859-1"), [Literal("Brüggen")], 0),
+        *((http(body, type=kind), [Literal("Brüggen")], 0) for body, kind in (
+            (UMLAUT.encode(), f"{JSON};charset=ISO-8859-1"), (DECLARED.encode(), XML))),
     ],
 )  # fmt: skip
-def test_E19_E20_json_is_read_whatever_the_server_calls_it(reply: HttpReply, terms: list[object], invalid: int) -> None:
+def test_E19_E20_json_and_xml_are_read_whatever_the_server_calls_them(
+    reply: HttpReply, terms: list[object], invalid: int
+) -> None:
     found = read(reply)
     assert [solution["s"] for solution in found] == terms
     assert (found.invalid, found.complete) == (invalid, not invalid)
@@ -306,15 +319,16 @@ def replied(url: str, query: str, accept: str) -> tuple[bytes, str]:
 
 
 def test_E06_solutions_and_truth_of_the_engine_are_whole_or_refused(nobel_url: str) -> None:
-    for query, number in ((SELECT, 12), (EMPTY, 0)):
-        body, kind = replied(nobel_url, query, JSON)
-        assert len(solutions(HttpReply(200, {"content-type": kind}, body), SENT)) == number
-        refused_at_every_byte(solutions, body, kind)
-    for query, truth in (("ASK { ?s ?p ?o }", True), ("ASK { ?s <urn:nobody> ?o }", False)):
-        body, kind = replied(nobel_url, query, JSON)
-        assert boolean(HttpReply(200, {"content-type": kind}, body), SENT) is truth
-        refused_at_every_byte(boolean, body, kind)
-        refused_at_every_byte(boolean, body, None)
+    for accept in (JSON, XML):
+        for query, number in ((SELECT, 12), (EMPTY, 0)):
+            body, kind = replied(nobel_url, query, accept)
+            assert len(solutions(HttpReply(200, {"content-type": kind}, body), SENT)) == number
+            refused_at_every_byte(solutions, body, kind)
+        for query, truth in (("ASK { ?s ?p ?o }", True), ("ASK { ?s <urn:nobody> ?o }", False)):
+            body, kind = replied(nobel_url, query, accept)
+            assert boolean(HttpReply(200, {"content-type": kind}, body), SENT) is truth
+            refused_at_every_byte(boolean, body, kind)
+            refused_at_every_byte(boolean, body, None)
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12) | st.sampled_from(
@@ -342,12 +356,18 @@ def results_of(pairs: list[tuple[Any, Any]], query: str = SELECT) -> Any:
 
 
 @examples(20)
-@given(triples, st.booleans())
-def test_E06_solutions_with_any_terms(pairs: list[tuple[Any, Any]], says: bool) -> None:
-    body: bytes = results_of(pairs).serialize(format=QueryResultsFormat.JSON)
-    whole = solutions(HttpReply(200, {"content-type": JSON} if says else {}, body), SENT)
-    assert (len(whole), whole.complete) == (len(set(pairs)), True)
-    refused_at_every_byte(solutions, body, JSON if says else None)
+@given(triples, st.sampled_from([(QueryResultsFormat.JSON, JSON), (QueryResultsFormat.XML, XML)]), st.booleans())
+def test_E06_solutions_with_any_terms(pairs: list[tuple[Any, Any]], form: tuple[Any, str], says: bool) -> None:
+    body: bytes = results_of(pairs).serialize(format=form[0])
+    kind = form[1] if says else None
+    try:
+        whole = solutions(HttpReply(200, {"content-type": kind} if kind else {}, body), SENT)
+    except EndpointReplyError:
+        assert form[1] == XML  # characters that XML cannot hold: the whole is refused too
+    else:
+        assert len(whole) == len(set(pairs))
+        assert whole.complete
+    refused_at_every_byte(solutions, body, kind)
 
 
 @examples(25)
@@ -372,3 +392,20 @@ def test_E20_a_cut_is_refused_where_rows_are_dropped_too() -> None:
         assert [s["s"].value for s in found] == ["urn:x:0", "urn:x:1", "urn:x:3", "urn:x:4"]  # type: ignore[union-attr]
         assert not found.complete
         refused_at_every_byte(solutions, body, JSON)
+
+
+@pytest.mark.parametrize("bad", ["http://example.org/a b", "no iri"])
+def test_E20_so_it_is_in_xml(bad: str) -> None:
+    rows = "".join(f"<result><binding name='s'><uri>{iri}</uri></binding></result>" for iri in ("urn:1", bad, "urn:2"))
+    body = (
+        f"<?xml version='1.0'?><sparql xmlns='http://www.w3.org/2005/sparql-results#'><head><variable name='s'/></head>"
+        f"<results>{rows}</results></sparql>"
+    ).encode()
+    try:
+        found = solutions(HttpReply(200, {"content-type": XML}, body), SENT)
+    except EndpointReplyError as error:
+        assert error.code == "E_FORMAT"  # noqa: PT017 - a reader may refuse the whole
+    else:
+        assert [str(s["s"]) for s in found] == ["<urn:1>", "<urn:2>"]
+        assert not found.complete
+    refused_at_every_byte(solutions, body, XML)

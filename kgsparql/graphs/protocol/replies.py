@@ -14,10 +14,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, NoReturn, TypeVar, cast
+from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
 
 import pyoxigraph as ox
 
 from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
+from kgsparql.graphs.decoding import DECLARED_ENCODING
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.protocol.request import (
@@ -48,9 +50,10 @@ _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
 _BRACE_STEP = {ord("{"): 1, ord("}"): -1}
 _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_NODE_ID = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
-"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote."""
-_TRUTH = re.compile(rb'(XMLSchema#boolean"\s*,\s*"value"\s*:\s*")([01])(?=")')
+_NODE_ID_IN_JSON = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
+_NODE_ID_IN_XML = re.compile(rb"(<bnode>)nodeID://")
+"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote and XML the tag."""
+_TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
 """Virtuoso writes truth values as numbers."""
 _Read = TypeVar("_Read")
 
@@ -154,12 +157,15 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
     if (failure := of_status(reply, request)) is not None:
         raise failure
     body = _respelt_body(reply, request)
-    _refuse_other_formats(body, reply, request)
-    _refuse_deep(body, request)
+    format_ = _format_of(body, reply, request)
+    is_json = format_ == ox.QueryResultsFormat.JSON
+    _refuse_deep(body, request, is_json=is_json)
+    if not is_json:
+        _refuse_broken_xml(body, request)
     found = None
     try:
-        found = ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON)
-        if isinstance(found, ox.QueryBoolean):
+        found = ox.parse_query_results(body, format=format_)
+        if isinstance(found, ox.QueryBoolean) and is_json:
             _refuse_broken_json(body, request)  # of which pyoxigraph reads the first member
         if not isinstance(found, ox.QuerySolutions if form == "SELECT" else ox.QueryBoolean):
             has, wanted = ("true or false", "solutions") if form == "SELECT" else ("solutions", "true or false")
@@ -171,8 +177,9 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
         why = excerpt(str(error).encode(), request)  # it repeats parts of the body
     finally:
         found = None  # it may not be dropped by another thread, and an error keeps the variables of its frames
-    _refuse_broken_json(body, request)
-    if not (b'"results"' in body or b'"boolean"' in body):
+    if is_json:
+        _refuse_broken_json(body, request)
+    if not (b'"results"' in body or b'"boolean"' in body if is_json else b"sparql-results#" in body[:2048]):
         raise _no_results_error(body, request)
     raise _malformed_error(why, request, said=excerpt(body, request))
 
@@ -207,15 +214,19 @@ def of_web_page(reply: HttpReply, request: SparqlRequest) -> EndpointReplyError 
     return _no_results_error(reply.body, request) if is_page else None
 
 
-def _refuse_other_formats(body: bytes, reply: HttpReply, request: SparqlRequest) -> None:
-    """Refuse what is not JSON by its first byte; a server's Content-Type is often missing or wrong."""
+def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.QueryResultsFormat:
+    """Tell JSON and XML apart by the first byte; a server's Content-Type is often missing or wrong."""
     if body[:1] == b"{":
-        return
+        return ox.QueryResultsFormat.JSON
+    head = body[:1024].lower()
+    if body[:1] == b"<" and b"<html" not in head and b"<!doctype html" not in head:
+        return ox.QueryResultsFormat.XML
     if not body:
         raise request.partial_error("is empty")
-    kind = "XML" if b"sparql-results#" in body[:2048] else media_type(reply)
-    if kind in {"XML", "text/csv", "text/tab-separated-values"}:
-        raise request.reply_error(f"the results are {kind}", "E_FORMAT", "this endpoint has no results in JSON")
+    kind = media_type(reply)
+    if kind in {"text/csv", "text/tab-separated-values"}:
+        message = f"the results are {kind}, which does not tell terms apart or where it ends"
+        raise request.reply_error(message, "E_FORMAT", "this endpoint has no results in JSON or XML")
     raise _no_results_error(body, request)
 
 
@@ -234,9 +245,10 @@ def _refuse_broken_json(body: bytes, request: SparqlRequest) -> None:
 
 
 def _respelt_body(reply: HttpReply, request: SparqlRequest) -> bytes:
-    """Return the body with Virtuoso's own spellings replaced by those of the specifications."""
-    body = _NODE_ID.sub(rb"\1", _utf8_body(reply, request))
-    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
+    """Return the body in UTF-8, with Virtuoso's own spellings replaced by those of the specifications."""
+    body = _utf8_body(reply, request)
+    node_id = _NODE_ID_IN_JSON if body[:1] == b"{" else _NODE_ID_IN_XML
+    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), node_id.sub(rb"\1", body))
 
 
 def _utf8_body(reply: HttpReply, request: SparqlRequest) -> bytes:
@@ -248,15 +260,35 @@ def _utf8_body(reply: HttpReply, request: SparqlRequest) -> bytes:
         if error.end >= len(body):
             raise _broken_error(body, request) from None
         raise _malformed_error(f"byte {error.start:,} is not valid UTF-8", request) from None
-    return body.removeprefix(BOM_UTF8).strip()
+    return DECLARED_ENCODING.sub(rb"\1UTF-8", body.removeprefix(BOM_UTF8).strip(), count=1)
 
 
-def _refuse_deep(body: bytes, request: SparqlRequest) -> None:
+def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
+    """Refuse XML that breaks off, of which pyoxigraph would read the first part, and XML that declares entities."""
+    parser = expat.ParserCreate()
+
+    def refuse_doctype(*_: object) -> None:
+        raise _no_results_error(body, request)
+
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    try:
+        parser.Parse(body, True)
+    except expat.ExpatError as error:
+        if body.endswith(b"sparql>"):
+            why = f"line {error.lineno:,}, column {error.offset + 1:,}: {expat.ErrorString(error.code)}"
+            raise _malformed_error(why, request) from None
+        raise _broken_error(body, request) from error
+
+
+def _refuse_deep(body: bytes, request: SparqlRequest, *, is_json: bool) -> None:
     """Refuse triples inside triples on too many levels."""
-    if body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
+    # Names have no escapes in XML, so each level is a tag that can be counted.
+    is_deep = not is_json and body.count(b"triple") > _MAX_QUOTED_TRIPLES
+    if is_json and body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
         braces = _JSON_STRING.sub(b"", body).translate(None, _NO_BRACE)
-        if max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH:
-            raise _depth_error(request)
+        is_deep = max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH
+    if is_deep:
+        raise _depth_error(request)
 
 
 def _depth_error(request: SparqlRequest) -> EndpointReplyError:

@@ -36,12 +36,8 @@ Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION
 
 CONTACT_VARIABLE = "KGSPARQL_CONTACT"  # names who asks, for the operators of an endpoint: an e-mail address or a URL
 _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'*-~]+", re.ASCII)
-_MANNER_HINT = 'a profile of your own says how it takes queries: manner = "GET", or "POSTDIRECTLY" (docs/endpoints.md)'
 _HINTS = {
-    405: _MANNER_HINT,
-    415: _MANNER_HINT,
-    501: _MANNER_HINT,
-    406: "it must give results as SPARQL JSON, and triples as N-Triples or Turtle",
+    406: "it must give results as SPARQL JSON or XML, and triples as N-Triples or Turtle",
     413: "ask for less at once: a smaller `chunk_size` in a profile of your own",
 }
 URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
@@ -274,7 +270,7 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
             hint = "name one end of the path as an IRI, or write a fixed number of steps: p/p instead of p+"
         kind = QuerySyntaxError if is_syntax else QueryError
         return kind(f"{request.url} refuses {request.what}: {said or status}", hint=hint, **detail)
-    hint = wait if wait_s is not None else _HINTS.get(status, "try again later")
+    hint = wait if wait_s is not None else "try again later"
     if 400 <= status < 500:
         hint = _HINTS.get(status, URL_HINT)
     return EndpointError(f"{request.url}: status {reply.status}{words}", hint=hint, **detail)

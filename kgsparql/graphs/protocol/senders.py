@@ -42,8 +42,11 @@ from kgsparql.rdf.terms import printable
 from kgsparql.storage.response_cache import QUERY, ResponseCache
 
 MAX_TRIES = 3
+_OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
+_MANNERS = ("POST", "POSTDIRECTLY", "GET")
+_MAX_URL = 8_000  # bytes of the longest URL that is sent, where the profile does not say it
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_RESULTS = "application/sparql-results+json, application/json;q=0.5"
+_RESULTS = "application/sparql-results+json, application/sparql-results+xml;q=0.8, application/json;q=0.5"
 _TRIPLES = "application/n-triples, text/turtle;q=0.8"
 _ACCEPT: Mapping[Form, str] = {
     "SELECT": _RESULTS, "ASK": _RESULTS, "CONSTRUCT": _TRIPLES, "DESCRIBE": _TRIPLES, "DESCRIPTION": "text/turtle",
@@ -166,6 +169,7 @@ class HttpSender:
 
     def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
+        self._manner = ""
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""
@@ -174,15 +178,32 @@ class HttpSender:
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
 
+        A query that is refused as it was sent is sent in another manner, and so are all after it where that is taken.
+
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
+        used = self._manner or request.profile.manner
+        reply = self._reply_to(request, used)
+        is_asked_to_wait = "retry-after" in reply.headers or meaning_of(reply, request) is not None
+        if reply.status == 414 and used == "GET" and not is_asked_to_wait:
+            return self._reply_to(request, "POST")
+        if reply.status in _OTHER_MANNER and request.text and not self._manner and not is_asked_to_wait:
+            self._manner = used  # where no other is taken, none is tried again
+            for manner in (one for one in _MANNERS if one != used):
+                with suppress(UnreachableError):  # the first reply stands
+                    if (other := self._reply_to(request, manner)).status == 200:
+                        self._manner = manner
+                        return other
+        return reply
+
+    def _reply_to(self, request: SparqlRequest, manner: str) -> HttpReply:
         if self._transport is None:
             from kgsparql.http.connections import NetworkTransport  # it imports urllib3, in 66 ms
 
             self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
         deadline = min(request.deadline, began + request.timeout_s)
-        http = self._http_request(self._address.target, request, deadline - began)
+        http = self._http_request(self._address.target, request, manner, deadline - began)
         http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
         http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
         try:
@@ -193,12 +214,12 @@ class HttpSender:
             raise self._redirect_error(reply.headers["location"], request)
         return replace(reply, seconds=time.monotonic() - began)
 
-    def _http_request(self, url: str, request: SparqlRequest, left_s: float) -> HttpRequest:
-        """Build a GET for a description, or where the profile wants one and the URL is not too long; else a POST."""
-        manner = request.profile.manner
+    def _http_request(self, url: str, request: SparqlRequest, manner: str, left_s: float) -> HttpRequest:
+        """Build a GET for a description, or where that is the manner and the URL is not too long; else a POST."""
         if request.form == "DESCRIPTION" or manner == "GET":
             by_get = built_request(self._address, url, request, "GET", left_s)
-            if not request.text or len(by_get.url) <= request.profile.max_url:
+            most = request.profile.max_url if request.profile.manner == "GET" else _MAX_URL
+            if not request.text or len(by_get.url) <= most:
                 return by_get
             manner = "POST"
         return built_request(self._address, url, request, manner, left_s)
