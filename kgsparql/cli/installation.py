@@ -21,7 +21,7 @@ _FOLDERS = {
     "adjacency": "adjacencies of graphs, for paths",
     "models": "the embedding model as kgsparql 0.2 kept it; no more needed",
     "runs": "answers of the page, by their addresses",
-    "rate-limits": "pauses of endpoints as kgsparql 0.2 kept them; no more needed",
+    "rate-limits": "until when public endpoints want to be left alone",
 }
 _FILES = {
     "exchanges": ("exchanges.sqlite", "replies of models and endpoints, and what was found out about both"),

@@ -17,7 +17,7 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning, known_endpoints
-from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter
+from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter, kept_until_file
 from kgsparql.graphs.protocol.request import (
     CONTACT_VARIABLE,
     MAX_WAIT_S,
@@ -278,6 +278,30 @@ def test_E24_the_stop_comes_before_the_ban() -> None:
     assert stopped
     for began in ask.server.asked:
         assert sum(began - 60 < other <= began for other in ask.server.asked) <= 15
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_E11_E24_the_next_process_leaves_a_public_service_alone_as_long_as_this_one() -> None:
+    told, failing = [status(429, retry_after="600")], [status(500, b"geheim")] * MOST_FAILURES
+    for profile, replies in ((PRIVATE, told), (PUBLIC, failing), (PUBLIC, told)):
+        server = Server(Clock(), [*replies, GOOD])
+        first, after = (
+            Asking(server, profile, RateLimiter("seed", server.clock, server.clock.wait, is_kept=True))
+            for _ in range(2)
+        )
+        for reply in replies:
+            first() if reply.status == 500 else first.refused()
+        if profile is PRIVATE:
+            assert after(9.0) is GOOD
+        else:
+            after.refused(match="wants to be left alone", left_s=9.0)
+            assert b"geheim" not in kept_until_file(about(profile).url).read_bytes()
+    for kept in ("", "nan", "inf", "-1", f"{time.time() + 40 * 86_400}", "é"):  # what cannot have been kept is nothing
+        kept_until_file(about(PUBLIC).url).write_text(kept)
+        server = Server(Clock(), [GOOD])
+        assert (
+            Asking(server, PUBLIC, RateLimiter("seed", server.clock, server.clock.wait, is_kept=True))(9.0) is GOOD
+        ), kept
 
 
 def test_E11_another_service_on_the_same_server_is_asked_meanwhile() -> None:

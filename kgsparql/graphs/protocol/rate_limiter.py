@@ -1,36 +1,52 @@
-"""When an endpoint may be asked: how many queries at once, how often, and not while it asks for a pause."""
+"""When an endpoint may be asked: how many queries at once, how often, and not while it asks for a pause.
+
+Until when a public service is to be left alone is kept in a small file, for the next process: people ask in loops.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from random import Random
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitError, EndpointTimeoutError
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.http.transport import in_words
+from kgsparql.http.address import Address
+from kgsparql.http.transport import LONGEST_S, in_words
+from kgsparql.resources import cache_directory
+from kgsparql.storage.files import replace_text
 
 MOST_FAILURES = 5  # in a row; then an endpoint is not asked for `REST_S`
 REST_S = 60.0
 _MINUTE_S = 60.0
 _POLL_S = 0.05
+_WORTH_KEEPING_S = 1.0  # a shorter pause is over when the next process asks
+
+
+def kept_until_file(url: str) -> Path:
+    """Name the file that tells until when a service is to be left alone, by the time of day."""
+    return cache_directory().absolute() / "rate-limits" / hashlib.sha256(url.encode()).hexdigest()[:32]
 
 
 class RateLimiter:
     """Lets queries go to one server, first come, first served; for all threads and questions of this process.
 
+    :param is_kept: whether public services are left alone by the next process, too.
     :ivar said: what it failed with since it answered last.
     """
 
     def __init__(
         self, seed: str = "", clock: Callable[[], float] = time.monotonic,
-        wait: Callable[[threading.Condition, float], object] = threading.Condition.wait,
+        wait: Callable[[threading.Condition, float], object] = threading.Condition.wait, *, is_kept: bool = False,
     ) -> None:  # fmt: skip
-        self.clock, self.wait = clock, wait
+        self.clock, self.wait, self._is_kept = clock, wait, is_kept
         self.random = Random(seed)  # noqa: S311 - so that threads do not come back together, no secret
         self._changed = threading.Condition()
         self._line: deque[object] = deque()
@@ -44,7 +60,20 @@ class RateLimiter:
 
     def closed_s(self, request: SparqlRequest) -> float:
         """Tell for how many seconds the endpoint still asks for a pause, or is left alone after failures."""
-        return max(self._closed.get(request.url, -math.inf), self._resting_until) - self.clock()
+        return max(self._closed_until(request), self._resting_until) - self.clock()
+
+    def _closed_until(self, request: SparqlRequest) -> float:
+        if request.url not in self._closed:
+            self._closed[request.url] = -math.inf
+            if self._keeps(request):
+                with suppress(OSError, ValueError):  # what cannot be believed is nothing
+                    left_s = float(kept_until_file(request.url).read_text(encoding="ascii")) - time.time()
+                    if left_s <= LONGEST_S:  # else the clock was set back since
+                        self._closed[request.url] = self.clock() + left_s
+        return self._closed[request.url]
+
+    def _keeps(self, request: SparqlRequest) -> bool:
+        return self._is_kept and request.profile.is_public and not Address.parse(request.url).is_loopback
 
     def enter(self, request: SparqlRequest, *, is_again: bool = False) -> None:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
@@ -72,7 +101,13 @@ class RateLimiter:
             now = self._ended = self.clock()
             self._running -= 1
             if closed_s is not None:
-                self._closed[request.url] = max(self._closed.get(request.url, -math.inf), now + closed_s)
+                self._closed[request.url] = max(self._closed_until(request), now + closed_s)
+            left_s = self.closed_s(request)
+            if left_s > _WORTH_KEEPING_S and self._keeps(request):
+                with suppress(OSError):  # the next process is told so by the server
+                    file = kept_until_file(request.url)
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    replace_text(file, str(time.time() + left_s))
             self._changed.notify_all()
 
     def succeeded(self, profile: EndpointProfile) -> None:
@@ -125,7 +160,7 @@ class RateLimiter:
     def _pause_wanted(self, now: float, request: SparqlRequest) -> tuple[float, str]:
         """Tell for how many seconds nobody may ask, and why."""
         return max(
-            (self._closed.get(request.url, -math.inf) - now, "it wants to be left alone"),
+            (self._closed_until(request) - now, "it wants to be left alone"),
             (self._ended + request.profile.pause_s - now, "there is a pause between queries"),
         )
 
@@ -137,4 +172,4 @@ _limiters_lock = threading.Lock()
 def rate_limiter_of(server: str) -> RateLimiter:
     """Return the limiter of a server, the same for all its endpoints and all graphs of this process."""
     with _limiters_lock:
-        return _limiters.setdefault(server, RateLimiter(seed=server))
+        return _limiters.setdefault(server, RateLimiter(seed=server, is_kept=True))
