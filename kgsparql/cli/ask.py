@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -38,6 +39,7 @@ from kgsparql.errors import (
     NotFoundError,
     OptionError,
 )
+from kgsparql.http.transport import in_words
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
 _MAX_LINE_BYTES = 1_000_000
+_MOST_WAITED_S = 600.0  # for an endpoint or a model server that says when to come back, since the last answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,22 +248,36 @@ def _answer_lines(
         raise NotFoundError("no question came from stdin", hint=hint)
     codes: set[int] = set()
     before: Answer | None = None
+    left_s = 0.0 if how.interactive else _MOST_WAITED_S
+
+    def answer_of(question: str) -> Answer | KgsparqlError:
+        try:
+            with logged(how.log, question) as log:
+                return log(knowledge.answer(question, replace(asking, after=before)))
+        except CancelledError:
+            raise
+        except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
+            return c.as_ours(raised, debug=debug)
 
     def result_of(line: AskedLine) -> str:
-        nonlocal before
+        nonlocal before, left_s
         found: Answer | KgsparqlError | None = line.error
         if line.question and found is None:
-            try:
-                with logged(how.log, line.question) as log:
-                    found = log(knowledge.answer(line.question, replace(asking, after=before)))
-                before = found if how.interactive and found.linked else before
-                codes.add(_exit_code(found))
-            except CancelledError:
-                raise
-            except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
-                found = c.as_ours(raised, debug=debug)
+            found = answer_of(line.question)
+            if (error := _error_of(found)) is not None and error.retryable:
+                wait_s = min(left_s, error.detail.get("retry_after_s") or 0.0)
+                if wait_s > 0:
+                    c.say(f"{error.message}: waiting {in_words(wait_s)}, then the question is asked once more")
+                    left_s -= wait_s
+                    time.sleep(wait_s)
+                    found = answer_of(line.question)
+            elif not how.interactive:
+                left_s = _MOST_WAITED_S
         if isinstance(found, KgsparqlError):
             codes.add(found.exit_code)
+        elif found is not None:
+            before = found if how.interactive and found.linked else before
+            codes.add(_exit_code(found))
         return _line_result(line, found, form, rendered)
 
     def results() -> Iterator[str]:
@@ -274,6 +291,10 @@ def _answer_lines(
     c.write_lines(results(), how.output)
     if worst := next((code for code in (1, 5, 6) if code in codes), 0 if 0 in codes else NotFoundError.exit_code):
         raise typer.Exit(worst)
+
+
+def _error_of(found: Answer | KgsparqlError) -> KgsparqlError | None:
+    return found if isinstance(found, KgsparqlError) else found.error
 
 
 def _line_result(

@@ -10,7 +10,7 @@ from kgsparql import EndpointGraph, Query
 from kgsparql.errors import EndpointTimeoutError
 from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
-from kgsparql.graphs.protocol import senders
+from kgsparql.graphs.protocol import rate_limiter, senders
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpRequest
@@ -28,6 +28,19 @@ QUESTIONS = [json.loads(line)["question"] for line in (FIXTURES / "nobel_questio
 
 def refusing(status: str, *headers: str) -> Fault:
     return sends(reply(b"upstream is busy", status=status, type="text/plain", headers=headers))
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_many_questions_wait_out_an_outage_and_the_one_that_failed_is_asked_once_more(
+    run: Run, nobel_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(senders, "_FIRST_PAUSE_S", 0.02)
+    monkeypatch.setattr(rate_limiter, "REST_S", 1.5)
+    busy = refusing("503 Service Unavailable")
+    with Proxy(nobel_url, lambda request: busy if 20 <= request.number < 25 else None) as proxy:
+        done = run("ask", "-", "-k", proxy.url, "-f", "jsonl", *PLAIN, stdin="\n".join(QUESTIONS[:6]))
+    assert [json.loads(line).get("error") for line in done.stdout.splitlines()] == [None] * 6, done.stderr
+    assert "then the question is asked once more" in done.stderr
 
 
 @pytest.mark.usefixtures("own_cache")
