@@ -248,7 +248,7 @@ def _answer_lines(
         raise NotFoundError("no question came from stdin", hint=hint)
     codes: set[int] = set()
     before: Answer | None = None
-    left_s = 0.0 if how.interactive else _MOST_WAITED_S
+    left_s = most_s = 0.0 if how.interactive else _MOST_WAITED_S
 
     def answer_of(question: str) -> Answer | KgsparqlError:
         try:
@@ -264,15 +264,16 @@ def _answer_lines(
         found: Answer | KgsparqlError | None = line.error
         if line.question and found is None:
             found = answer_of(line.question)
-            if (error := _error_of(found)) is not None and error.retryable:
+            error: KgsparqlError | None = getattr(found, "error", found)
+            if error is not None and error.retryable:
                 wait_s = min(left_s, error.detail.get("retry_after_s") or 0.0)
                 if wait_s > 0:
                     c.say(f"{error.message}: waiting {in_words(wait_s)}, then the question is asked once more")
                     left_s -= wait_s
                     time.sleep(wait_s)
                     found = answer_of(line.question)
-            elif not how.interactive:
-                left_s = _MOST_WAITED_S
+            else:
+                left_s = most_s
         if isinstance(found, KgsparqlError):
             codes.add(found.exit_code)
         elif found is not None:
@@ -291,10 +292,6 @@ def _answer_lines(
     c.write_lines(results(), how.output)
     if worst := next((code for code in (1, 5, 6) if code in codes), 0 if 0 in codes else NotFoundError.exit_code):
         raise typer.Exit(worst)
-
-
-def _error_of(found: Answer | KgsparqlError) -> KgsparqlError | None:
-    return found if isinstance(found, KgsparqlError) else found.error
 
 
 def _line_result(

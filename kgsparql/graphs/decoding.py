@@ -97,10 +97,13 @@ def _counted_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None]
 
 def _in_utf8(chunks: Iterable[bytes], tally: Tally) -> Iterator[bytes]:
     """Yield UTF-8 without a byte order mark; what is not UTF-8 is refused, with its place."""
-    decoder, offset = codecs.getincrementaldecoder("utf-8")("strict"), 0
+    decoder, offset, named = codecs.getincrementaldecoder("utf-8")("strict"), 0, "ENCODING"
     for chunk in chain(chunks, [b""]):
         guess, pending = json.detect_encoding(chunk[:4]) if offset == 0 else "utf-8", len(decoder.getstate()[0])
-        hint = f"iconv -f {'ENCODING' if guess.startswith('utf-8') else guess} -t UTF-8 {tally.name}"
+        declared = DECLARED_ENCODING.match(chunk) if offset == 0 else None
+        if declared is not None and declared[2].lower() != b"utf-8":
+            named = declared[2].decode()
+        hint = f"iconv -f {named if guess.startswith('utf-8') else guess} -t UTF-8 {tally.name}"
         if not guess.startswith("utf-8"):
             message = f"{tally.name}: looks like {guess.upper()}; expected UTF-8"
             raise GraphLoadError(message, code="E_ENCODING", hint=hint, path=tally.name)
@@ -239,10 +242,20 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     parser.StartDoctypeDeclHandler, parser.StartElementHandler, parser.EndElementHandler = doctype, start, end
     first = DECLARED_ENCODING.sub(rb"\1UTF-8", next(chunks, b""), count=1)
     try:
-        for chunk in chain([first], chunks):
+        for chunk in _with_line_feeds(chain([first], chunks)):
             parser.Parse(chunk, False)
             yield chunk
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         message = f"not well-formed XML: {expat.errors.messages.get(error.code, str(error))}"
         raise error_at(GraphLoadError, name, error.lineno, error.offset + 1, message, hint="fix the file") from error
+
+
+def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield XML with the line ends that a reader of XML makes of others; Oxigraph kept those in literals."""
+    held = b""
+    for chunk in chunks:
+        text = held + chunk
+        held = b"\r" if text.endswith(b"\r") else b""
+        yield text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    yield held.replace(b"\r", b"\n")

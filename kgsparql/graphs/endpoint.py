@@ -59,7 +59,7 @@ _AGAIN_S = 60.0  # seconds until another try to read the description
 _POLL_S = 0.1
 _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
-"""Asks Oxigraph's server for the union of all graphs; other servers ignore the parameter."""
+"""Asks Oxigraph's server for the union of all graphs; other servers may refuse a parameter that they do not know."""
 _TOLD = (
     "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s",
     "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
@@ -304,7 +304,7 @@ class EndpointGraph(KnowledgeGraph):
         if self._is_shared and fingerprint is not None:
             keep_s = _SHARED_S if fingerprint and not self.profile.has_many_labels else _CHECKED_EVERY_S
             limits = replace(limits, keep_s=keep_s, of=fingerprint)
-        return self._send_query(query, form, {} if self.profile.has_union else _UNION, limits)
+        return self._send_query(query, form, _UNION if self.profile.engine == "Oxigraph" else {}, limits)
 
     def _send_query(
         self, query: Query, form: Form, parameters: Mapping[str, str], limits: SparqlRequest

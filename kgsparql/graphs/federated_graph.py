@@ -218,33 +218,29 @@ class FederatedGraph(KnowledgeGraph):
             view = self.changed(_only=holders.pop())
             return replace(view._select_all(query, deadline=deadline), failed=tuple(self.errors))  # noqa: SLF001 - its own
         if holders and not all(map(_only_adds, parts)):
-            counted = self._select_counted(query, parts[0], deadline) if len(parts) == 1 else None
-            if counted is not None:
-                return counted
-            return Solutions(cut=NOT_COMPUTED, failed=tuple(self.errors))
+            return self._select_counted(query, parts, deadline)
         found = self._select_all(query, deadline=deadline)
         is_joined = bool(holders) and any(self._is_joined(part.group) for part in parts)
         return replace(found, cut=found.cut or _NOT_JOINED * is_joined, failed=tuple(self.errors))
 
-    def _select_counted(self, query: Query, part: Select, deadline: float | None) -> Solutions | None:
-        """Return the solution of a query of nothing but numbers of things, counted here; ``None`` of another."""
-        numbers, parts = list[g.Values](), list[Solutions]()
-        for one in part.group:
+    def _select_counted(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
+        """Return the solution of a query of nothing but numbers of things, counted here; of another it is none."""
+        numbers, counted = list[g.Values](), list[Solutions]()
+        for one in parts[0].group:
             match one:
                 case g.Select(((number, g.Aggregate("COUNT", Variable() as of)),), group, _, (), None) if all(
                     map(_only_adds, group)
                 ):
                     things = g.Select(((of, None),), group, distinct=True, limit=BOUND + 1)
                     found = self._select_computed(g.select_query("counted", things), [things], deadline)
-                    if len(found) > BOUND:
-                        return None
-                    numbers.append(g.Values(number, (Literal(str(len(found)), datatype=_INTEGER),)))
-                    parts.append(replace(found, solutions=()))
-                case _:
-                    return None
-        of_numbers = g.select_query(query.name, replace(part, group=tuple(numbers)))
+                    if len(found) <= BOUND:
+                        numbers.append(g.Values(number, (Literal(str(len(found)), datatype=_INTEGER),)))
+                        counted.append(replace(found, solutions=()))
+        if len(parts) > 1 or len(numbers) < len(parts[0].group):
+            return Solutions(cut=NOT_COMPUTED, failed=tuple(self.errors))
+        of_numbers = g.select_query(query.name, replace(parts[0], group=tuple(numbers)))
         value = OxigraphGraph(ox.Store(), name=self.name, fingerprint="").select(of_numbers)
-        return Solutions.together(parts, variables=value.variables, solutions=value.solutions)
+        return Solutions.together(counted, variables=value.variables, solutions=value.solutions)
 
     def _holders(self, groups: Sequence[g.Group], deadline: float | None) -> set[int]:
         """Find the members that may have a part in the solutions of groups: they match one of the patterns."""
@@ -368,10 +364,9 @@ def _is_given_up(errors: Sequence[KgsparqlError]) -> bool:
 def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, ...]:
     """Give members of one name numbers: all but the first are copies with a number in their name."""
     named: dict[str, KnowledgeGraph] = {}
-    given = {member.name for member in members}
     for member in members:
         name, numbers = member.name, count(2)
-        while name in named or (name != member.name and name in given):
+        while name in named:
             name = f"{member.name} ({next(numbers)})"
         named[name] = member if name == member.name else member.changed(name=name)
     return tuple(named.values())

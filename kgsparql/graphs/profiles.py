@@ -66,7 +66,7 @@ class EndpointProfile:
     :param signs: by which it is recognised: ``Header: how its value begins``, ``URL: part of its host and path``, or
         how an IRI begins that its service description mentions.
     :param statuses: statuses that mean something of their own.
-    :param has_union: whether the default graph is the union of all graphs; else it is asked for that as Oxigraph is.
+    :param has_union: whether the default graph is the union of all graphs; only Oxigraph is asked for that.
     :param has_named_graphs: whether it makes sense, and is allowed, to ask for named graphs; ``None``: find out.
     :param search_host: of a Wikibase, whose own search ``wikibase:mwapi`` is to ask.
     :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.

@@ -118,6 +118,8 @@ def test_an_engine_gives_itself_away_by_a_header_or_its_description() -> None:
         found = found_out(EndpointGraph(fresh_url(), transport=described(turtle(body, **headers))))
         assert found.engine == engine, headers
         assert "\x1b" not in found.server
+    moved = http(b"", status=302, location="/snorql/", server="Virtuoso/08")
+    assert found_out(EndpointGraph(fresh_url(), transport=described(moved))).engine == "Virtuoso", "as it says here"
 
 
 def test_a_reply_that_says_nothing_changes_nothing() -> None:

@@ -14,7 +14,7 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql import Budget, EndpointGraph, FederatedGraph, KgsparqlError, OxigraphGraph, Query, Usage
+from kgsparql import Budget, EndpointGraph, EndpointProfile, FederatedGraph, KgsparqlError, OxigraphGraph, Query, Usage
 from kgsparql.errors import (
     BudgetExceededError,
     EndpointError,
@@ -41,10 +41,11 @@ def test_a_query_is_a_form_that_is_posted_and_nothing_else_is_in_it() -> None:
     with FaultServer(results()) as server:
         for query in (ALL, odd):
             EndpointGraph(server.url + "?key=1").select(query)
-    request, other = server.requests
+        EndpointGraph(server.url, profile=EndpointProfile(engine="Oxigraph")).select(ALL)
+    request, other, of_oxigraph = server.requests
     assert request.line == "POST /sparql?key=1 HTTP/1.1"
-    union = {"union-default-graph": "true"}
-    assert (request.form, other.form) == ({"query": ALL.text, **union}, {"query": odd.text, **union})
+    assert (request.form, other.form) == ({"query": ALL.text}, {"query": odd.text})
+    assert of_oxigraph.form == {"query": ALL.text, "union-default-graph": "true"}
     assert request.headers["content-type"] == "application/x-www-form-urlencoded; charset=utf-8"
     assert request.headers["user-agent"] == f"kgsparql/{version('kgsparql')}"
     assert request.headers["accept"].startswith("application/sparql-results+json, application/sparql-results+xml;q=")

@@ -21,7 +21,6 @@ from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.http.address import Address
 from kgsparql.http.transport import LONGEST_S, in_words
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import replace_text
 
 MOST_FAILURES = 5  # in a row; then an endpoint is not asked for `REST_S`
 REST_S = 60.0
@@ -32,7 +31,7 @@ _WORTH_KEEPING_S = 1.0  # a shorter pause is over when the next process asks
 
 def kept_until_file(url: str) -> Path:
     """Name the file that tells until when a service is to be left alone, by the time of day."""
-    return cache_directory().absolute() / "rate-limits" / hashlib.sha256(url.encode()).hexdigest()[:32]
+    return cache_directory() / "rate-limits" / hashlib.sha256(url.encode()).hexdigest()[:32]
 
 
 class RateLimiter:
@@ -107,7 +106,7 @@ class RateLimiter:
                 with suppress(OSError):  # the next process is told so by the server
                     file = kept_until_file(request.url)
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    replace_text(file, str(time.time() + left_s))
+                    file.write_text(str(time.time() + left_s))
             self._changed.notify_all()
 
     def succeeded(self, profile: EndpointProfile) -> None:

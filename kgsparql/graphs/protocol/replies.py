@@ -50,10 +50,9 @@ _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
 _BRACE_STEP = {ord("{"): 1, ord("}"): -1}
 _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_NODE_ID_IN_JSON = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
-_NODE_ID_IN_XML = re.compile(rb"(<bnode>)nodeID://")
-"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote and XML the tag."""
-_TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
+_NODE_ID = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
+"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote."""
+_TRUTH = re.compile(rb'(XMLSchema#boolean"\s*,\s*"value"\s*:\s*")([01])(?=")')
 """Virtuoso writes truth values as numbers."""
 _Read = TypeVar("_Read")
 
@@ -179,7 +178,7 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
         found = None  # it may not be dropped by another thread, and an error keeps the variables of its frames
     if is_json:
         _refuse_broken_json(body, request)
-    if not (b'"results"' in body or b'"boolean"' in body if is_json else b"sparql-results#" in body[:2048]):
+    if is_json and not (b'"results"' in body or b'"boolean"' in body):
         raise _no_results_error(body, request)
     raise _malformed_error(why, request, said=excerpt(body, request))
 
@@ -218,8 +217,7 @@ def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.Quer
     """Tell JSON and XML apart by the first byte; a server's Content-Type is often missing or wrong."""
     if body[:1] == b"{":
         return ox.QueryResultsFormat.JSON
-    head = body[:1024].lower()
-    if body[:1] == b"<" and b"<html" not in head and b"<!doctype html" not in head:
+    if body[:1] == b"<" and b"sparql-results#" in body[:2048]:
         return ox.QueryResultsFormat.XML
     if not body:
         raise request.partial_error("is empty")
@@ -245,10 +243,11 @@ def _refuse_broken_json(body: bytes, request: SparqlRequest) -> None:
 
 
 def _respelt_body(reply: HttpReply, request: SparqlRequest) -> bytes:
-    """Return the body in UTF-8, with Virtuoso's own spellings replaced by those of the specifications."""
+    """Return the body with Virtuoso's own spellings in JSON replaced by those of the specifications."""
     body = _utf8_body(reply, request)
-    node_id = _NODE_ID_IN_JSON if body[:1] == b"{" else _NODE_ID_IN_XML
-    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), node_id.sub(rb"\1", body))
+    if body[:1] != b"{":
+        return body
+    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), _NODE_ID.sub(rb"\1", body))
 
 
 def _utf8_body(reply: HttpReply, request: SparqlRequest) -> bytes:

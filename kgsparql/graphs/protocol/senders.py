@@ -210,7 +210,8 @@ class HttpSender:
             reply = send(self._transport, http)
         except NetworkError as failure:
             raise of_network(failure, request, http.max_bytes) from failure
-        if reply.status in _REDIRECTS and "location" in reply.headers and not retry_after_s(reply.headers):
+        is_redirect = reply.status in _REDIRECTS and "location" in reply.headers
+        if is_redirect and request.text and not retry_after_s(reply.headers):  # of a description, its headers tell
             raise self._redirect_error(reply.headers["location"], request)
         return replace(reply, seconds=time.monotonic() - began)
 
