@@ -264,9 +264,9 @@ def _answer_lines(
         found: Answer | KgsparqlError | None = line.error
         if line.question and found is None:
             found = answer_of(line.question)
-            error: KgsparqlError | None = getattr(found, "error", found)
+            error = found if isinstance(found, KgsparqlError) else found.error
             if error is not None and error.retryable:
-                wait_s = min(left_s, error.detail.get("retry_after_s") or 0.0)
+                wait_s = min(left_s, float(error.detail.get("retry_after_s") or 0))
                 if wait_s > 0:
                     c.say(f"{error.message}: waiting {in_words(wait_s)}, then the question is asked once more")
                     left_s -= wait_s
