@@ -73,19 +73,17 @@ def made_run(
     *,
     dataset: str = "films",
     without_model: Sequence[str] = (),
-    options: Mapping[str, Any] | None = None,
-    sha256: str = "",
     **about: Any,
 ) -> Path:
     """A run with the records of each method."""
     config = {
         "versions": {"kgsparql": "0.1.0"}, "python": "3.11.9",
-        "dataset": {"name": dataset, "source": "made by hand", "licence": "", "sha256": sha256},
+        "dataset": {"name": dataset, "source": "made by hand", "licence": "", "sha256": ""},
         "graph": {"name": "films.ttl", "fingerprint": "f" * 16, "triples": 100},
         "questions": len(questions), "limit": None,
         "methods": [
             {
-                "label": label, "method": label.removesuffix("+no_model"), "options": options or {"max_hops": 3},
+                "label": label, "method": label.removesuffix("+no_model"), "options": {"max_hops": 3},
                 "with_model": not label.endswith("+no_model") and label not in without_model,
             }
             for label in records

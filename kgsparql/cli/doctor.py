@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
@@ -24,12 +23,10 @@ from kgsparql.errors import (
     KgsparqlError,
     ModelTimeoutError,
     NotFoundError,
-    StoreError,
     redacted,
     shown_source,
 )
 from kgsparql.rdf.terms import printable
-from kgsparql.resources import cache_directory
 
 _PACKAGES = {
     "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb"),
@@ -62,7 +59,7 @@ def doctor(
     *,
     to: c.AloneOptions,
 ) -> None:
-    """Check what kgsparql needs here: packages, embedder, cache; with -m or --base-url a model; with -k a graph.
+    """Check what kgsparql needs here: packages, settings, embedder; with -m or --base-url a model; with -k a graph.
 
     A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
     Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
@@ -74,7 +71,6 @@ def doctor(
         ("kgsparql", _version_finding),
         *((name, partial(_package_finding, name)) for name in _PACKAGES),
         ("settings", _settings_finding),
-        ("cache", _cache_finding),
         *(("graph", partial(_graph_finding, source, timeout)) for source in sources),
         ("model", partial(_model_finding, model, base_url, timeout)),
         ("embedder", partial(_embedder_finding, embedder, timeout)),  # to load it takes seconds: it comes last
@@ -143,21 +139,6 @@ def _settings_finding() -> CheckResult:
     found, variables = load_settings(), [name for name in sorted(os.environ) if name.startswith("KGSPARQL_")]
     read = f"{found.file}: {', '.join(found.values)}" if found.values else f"no file; your own would be {user_file()}"
     return CheckResult(f"{read}{'; set here: ' if variables else ''}{', '.join(variables)}")
-
-
-def _cache_finding() -> CheckResult:
-    """Write a temporary file, or look whether the directory could be made; it is not made here."""
-    directory = cache_directory().absolute()
-    nearest = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
-    try:
-        if nearest == directory:
-            tempfile.TemporaryFile(dir=directory).close()
-        elif not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-            raise PermissionError(0, f"nothing can be made in {nearest}")
-    except OSError as error:
-        hint = "set KGSPARQL_CACHE_DIR to a directory you may write to; without, nothing is kept between runs"
-        raise StoreError(f"{directory}: cannot be written: {error.strerror}", hint=hint) from error
-    return CheckResult(f"{directory}: {'writable' if nearest == directory else 'not made yet'}")
 
 
 def _graph_finding(source: str, timeout_s: float) -> CheckResult:

@@ -230,7 +230,6 @@ def compare(
     form: Annotated[str | None, c.format_option("text, csv or json.")] = None,
     output: c.OutputOption = None,
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
-    baseline: Annotated[str, c.option("--baseline METHOD", "Compare with this one instead of the best.")] = "",
     reproducible: Annotated[
         bool, c.option("--reproducible", "Leave out what differs when the same is run again: time.")
     ] = False,
@@ -253,7 +252,7 @@ def compare(
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
-    found = compared(opened, metrics=comma_separated(metrics), baseline=baseline, reproducible=reproducible)
+    found = compared(opened, metrics=comma_separated(metrics), reproducible=reproducible)
     c.write_bytes(write[form](found).encode("utf-8", "replace"), output)
 
 

@@ -38,9 +38,8 @@ class Comparison:
     :param scores: a line for each question of each row: its ``key``, its kinds, and the metrics.
     :param means: a line for each row, ``by`` being empty, and for each kind of its questions: of each metric the mean,
         the bounds of its interval (``hits@1 low``, ``hits@1 high``) and how many questions have one (``hits@1 n``).
-    :param tests: a line for each metric of each row that was tested against the ``reference``. ``p`` is after Holm's
-        correction for ``comparisons``: each row with the baseline or, where the best row was found on the same
-        questions, every row with every other, since each might have been the best.
+    :param tests: a line for each metric of each row that was tested against the ``best``. ``p`` is after Holm's
+        correction for ``comparisons``: every row with every other, since each might have been the best.
     :param primary: the metric that decides which row is ``best``; empty if no row has one.
     :param metrics: those to show; the user named them if ``is_named``.
     """
@@ -52,7 +51,6 @@ class Comparison:
     tests: pd.DataFrame
     primary: str
     best: str
-    reference: str
     metrics: tuple[str, ...]
     is_named: bool
 
@@ -75,26 +73,19 @@ def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> 
     return tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
 
 
-def compare(
-    runs: Iterable[Run], *, metrics: Sequence[str] = (), baseline: str = "", reproducible: bool = False
-) -> list[Comparison]:
+def compare(runs: Iterable[Run], *, metrics: Sequence[str] = (), reproducible: bool = False) -> list[Comparison]:
     """Score runs and set them side by side, dataset by dataset.
 
     :param metrics: those to show and test; by default all, and three are tested.
-    :param baseline: the method, or the name of the row, that others are compared with; by default the best one.
     :param reproducible: without metrics that differ when the same is run again.
-    :raises OptionError: for a metric or a baseline that is not there, or a baseline that may be one of several rows.
+    :raises OptionError: for a metric that is not there.
     """
     shown = chosen_metrics(metrics, reproducible=reproducible)
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         groups[run.dataset].append(run)
     scored = [scored_rows(group, tuple(dict.fromkeys((*shown, *ALWAYS)))) for group in groups.values()]
-    named = [_named_row(baseline, rows) for rows, _ in scored]
-    if baseline and not any(named):
-        there = ", ".join(dict.fromkeys(name for rows, _ in scored for name in rows["name"]))
-        raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
-    return [_compared_runs(*own, one, shown, tuple(metrics)) for own, one in zip(scored, named, strict=True)]
+    return [_compared_runs(*own, shown, tuple(metrics)) for own in scored]
 
 
 def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -146,19 +137,10 @@ def _row_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name + f" ({row['run']})" * (names.count(name) > 1) for name, row in zip(names, rows, strict=True)]
 
 
-def _named_row(baseline: str, rows: pd.DataFrame) -> str:
-    """Find the row of this name, else the one row of this method; empty for none."""
-    found = list(rows.loc[rows["name"] == baseline, "name"]) or list(rows.loc[rows["method"] == baseline, "name"])
-    if len(found) > 1:
-        names = ", ".join(map(repr, found))
-        raise OptionError(f"--baseline {printable(baseline, 60)} may be any of {names}", hint="name one of these rows")
-    return "".join(found)
-
-
 def _compared_runs(
-    rows: pd.DataFrame, scores: pd.DataFrame, named: str, shown: tuple[str, ...], metrics: tuple[str, ...]
+    rows: pd.DataFrame, scores: pd.DataFrame, shown: tuple[str, ...], metrics: tuple[str, ...]
 ) -> Comparison:
-    """Order the rows of a dataset, find the best one, and test the others against it or the baseline."""
+    """Order the rows of a dataset, find the best one, and test the others against it."""
     import pandas as pd
 
     candidates = [name for name in metrics or _COMPARED if METRICS[name].better and scores[name].notna().any()]
@@ -171,13 +153,11 @@ def _compared_runs(
     names = list(dict.fromkeys(means["name"]))
     best = _best_row(names, scores, candidates)
     means["best"] = (means["by"] == "") & (means["name"] == best)
-    reference = named or best
-    tested = candidates if metrics else candidates[:3]
-    tests = list(_difference_tests(names, scores, reference, tested, is_named=bool(named))) if reference else []
+    tests = list(_difference_tests(names, scores, best, candidates if metrics else candidates[:3])) if best else []
     places = dict(zip(rows["name"], rows["at"], strict=True))
     return Comparison(
         dataset=rows["dataset"].iloc[0], rows={name: places[name] for name in names}, scores=scores, means=means,
-        tests=pd.DataFrame(tests), primary=primary, best=best, reference=reference, metrics=shown,
+        tests=pd.DataFrame(tests), primary=primary, best=best, metrics=shown,
         is_named=bool(metrics),
     )  # fmt: skip
 
@@ -227,15 +207,15 @@ def _best_row(names: Sequence[str], scores: pd.DataFrame, metrics: Sequence[str]
 
 
 def _difference_tests(
-    names: Sequence[str], scores: pd.DataFrame, reference: str, metrics: Sequence[str], *, is_named: bool
+    names: Sequence[str], scores: pd.DataFrame, best: str, metrics: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Test every other row against the reference, which is named or found, on the questions that both were asked."""
+    """Test every other row against the best one, on the questions that both were asked."""
     for metric in metrics:
         wide = scores.pivot_table(index="key", columns="name", values=metric, sort=False)
-        others = [name for name in names if name != reference and {name, reference} <= {*wide}]
-        pairs = [tuple(wide[[name, reference]].dropna().to_numpy().T) for name in others]
+        others = [name for name in names if name != best and {name, best} <= {*wide}]
+        pairs = [tuple(wide[[name, best]].dropna().to_numpy().T) for name in others]
         found = [(name, one) for name, one in zip(others, differences(pairs), strict=True) if one is not None]
-        count = len(found) if is_named else len(found) * (len(found) + 1) // 2
+        count = len(found) * (len(found) + 1) // 2
         is_higher_better = METRICS[metric].better == "higher"
         for (name, one), p in zip(found, holm([one.p for _, one in found], comparisons=count), strict=True):
             won, lost = (one.wins, one.losses)[:: 1 if is_higher_better else -1]
@@ -261,6 +241,6 @@ def records(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             figures = {"difference low": test["low"], "difference high": test["high"]}
             figures |= {part: test[part] for part in ("difference", "p", "verdict")}
             own = {f"{test['metric']} {part}": value for part, value in figures.items()}
-            extra[test["name"]] |= {"versus": found.reference, **own}
+            extra[test["name"]] |= {"versus": found.best, **own}
         lines += (line if line["by"] else {**line, **extra[line["name"]]} for line in found.means.to_dict("records"))
     return pd.DataFrame(lines).round(6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,11 +18,6 @@ _SHARES = ("grounded", "unsupported_claims", "abstained", "misleading", "wrong_y
 _QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1", "exact")
 _EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", "linking_recall@5")
 _COSTS = ("model_calls", "rounds", "tokens", "cost", "queries", "seconds")
-_IN_NO_NOTE = frozenset({
-    "format", "began", "ended", "workers", "model", "methods", "questions", "python", "asked_embedder", "left_out",
-    "missing_share", "without_answer",
-})  # fmt: skip
-"""Settings that change no answer, or that the tables show."""
 
 
 class _Table(NamedTuple):
@@ -131,13 +125,12 @@ def _difference_table(found: Comparison) -> Iterator[_Table]:
         outcome = f"{test['won']}:{test['lost']}", f"{test['verdict']}, {p}"
         rows.append([test["name"], test["metric"], difference + interval, *outcome])
     if tests:
-        why = f"the best {found.primary}" if found.reference == found.best else "the baseline"
         about = (
             "where all values are 0 or 1: Bonett and Price, exact McNemar test; else paired bootstrap, randomisation"
         )
         count = max(test["comparisons"] for test in tests)
         yield _Table(
-            f"Against {found.reference} ({why}), on up to {max(test['n'] for test in tests):,} questions", rows,
+            f"Against {found.best} (the best {found.primary}), on up to {max(t['n'] for t in tests):,} questions", rows,
             [f"95 % interval and p, {about}. p is corrected (Holm) for all {count}; below 0.05 it shows a difference."],
         )  # fmt: skip
 
@@ -164,7 +157,6 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
 def _comparison_notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Say what is missing, and what cannot be compared as it stands."""
     configs = list({run.path: run.config for run, _ in found.rows.values()}.values())
-    yield from _run_differences(configs)
     yield from dict.fromkeys(note for config in configs for note in _dataset_gaps(config))
     if partly := [
         f"{row['name']} {row['n'] or 'none'} of {row['questions']}" for row in rows if row["n"] < row["questions"]
@@ -188,18 +180,6 @@ def _comparison_notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> I
             yield f"{metric} is not defined for every question (up to {left} are left out of its mean)"
     if any(0 < row["n"] < FEW for row in rows):
         yield f"fewer than {FEW} questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"
-
-
-def _run_differences(configs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say which settings of runs differ; their values are in ``run.json``. The same graph may lie elsewhere."""
-    values: dict[str, set[str]] = {}
-    for config in configs:
-        options = {f"{m['label']}.{name}": one for m in config["methods"] for name, one in m["options"].items()}
-        settings = {**config, "graph": config["graph"]["fingerprint"], **options}
-        for name in settings.keys() - _IN_NO_NOTE:
-            values.setdefault(name, set()).add(json.dumps(settings[name], sort_keys=True))
-    if differ := sorted(printable(name, 80) for name, there in values.items() if len(there) > 1):
-        yield f"the runs were not run alike: they differ in {', '.join(differ)}"
 
 
 def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:

@@ -43,7 +43,7 @@ def doctor(run: Run) -> Doctor:
 
 
 def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
-    run: Run, doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = run("doctor", "--embedder", "none")
     assert done.exit_code == 0
@@ -77,17 +77,6 @@ def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
     assert (found["packages"]["state"], found["packages"]["hint"]) == ("fail", "pip install lancedb")
     assert found["embed extra"]["state"] == "absent"
     assert "kgsparql[embed]" in found["embed extra"]["hint"]
-    monkeypatch.setattr("kgsparql.cli.doctor.version", real)
-    assert "not made yet" in doctor()[1]["cache"]["found"]
-    assert not (tmp_path / "cache").exists()
-    (tmp_path / "cache").mkdir()
-    assert doctor()[1]["cache"]["found"].endswith("cache: writable")
-    (tmp_path / "file").write_text("")
-    for place in (tmp_path / "file" / "cache", tmp_path / "file"):
-        monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(place))
-        code, found = doctor()
-        assert (code, found["cache"]["state"]) == (4, "fail")
-        assert "KGSPARQL_CACHE_DIR" in found["cache"]["hint"]
 
 
 def test_a_package_that_cannot_be_imported_is_a_check_that_fails(

@@ -232,10 +232,10 @@ def test_each_format_goes_into_a_file_that_names_it(run: Run, made: Path, tmp_pa
     assert other.stdout.decode() == text["json"], "another process writes the same bytes"
 
 
-def test_metrics_baseline_and_slices(run: Run, made: Path) -> None:
-    done = run("eval", "compare", made, "--metrics", "f1", "--baseline", "entity")
+def test_metrics_and_slices(run: Run, made: Path) -> None:
+    done = run("eval", "compare", made, "--metrics", "f1")
     assert done.exit_code == 0, done.stderr
-    assert "Against entity (the baseline)" in done.stdout
+    assert "Against mindmap (the best f1)" in done.stdout
     assert "f1 by hops" in done.stdout
 
 
