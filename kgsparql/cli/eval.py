@@ -91,8 +91,7 @@ def make(
         )
     graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
     is_file = not any(source == "-" or "://" in source for source in graph.sources)
-    more = "-k GRAPH " * (not is_file) + "--gold-topics " * made.are_shared  # shared names tell no entity
-    graph.say(f"measure: kgsparql eval {output} {more}-o RUN")
+    graph.say(f"measure: kgsparql eval {output} {'-k GRAPH ' * (not is_file)}-o RUN")
 
 
 def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:

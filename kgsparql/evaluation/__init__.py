@@ -7,7 +7,7 @@ May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, t
     metrics/        figures from question and record          matching.py   which given answers are right
     comparison.py   all metrics of runs, side by side         statistics.py intervals and tests
     comparison_report.py  tables and files
-    gold_answers.py answers that only SPARQL or a path finds
+    gold_answers.py answers that only SPARQL finds
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 

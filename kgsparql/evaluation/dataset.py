@@ -61,8 +61,8 @@ class Topic:
 class Question:
     """Question and what is known of its answer.
 
-    :param answers: every right answer; empty if the graph has none; ``None`` while only SPARQL or a path that finds
-        them is known.
+    :param answers: every right answer; empty if the graph has none; ``None`` while only SPARQL that finds them
+        is known.
     :param topics: the entities it is about, if the dataset names them.
     :param hops: predicates between topic and answer.
     :param type: what kind of question it is, in the dataset's own words.

@@ -33,7 +33,7 @@ from kgsparql.errors import InputError, IriError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
-_NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL or path that finds them"
+_NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL that finds them"
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
@@ -108,7 +108,7 @@ def question_of(model: type[Entry], value: Any, number: int, language: str) -> Q
     except ValidationError as error:
         raise InputError(first_error(error)) from error
     question = entry.to_question(language)
-    finds = question.sparql.strip() or question.path or question.golden_triples
+    finds = question.sparql.strip() or question.golden_triples
     if question.answers is None and not finds:
         raise InputError(_NOTHING_FINDS_ANSWERS)
     return replace(question, id=printable(entry.id, 200) or str(number))

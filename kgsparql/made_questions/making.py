@@ -51,8 +51,6 @@ _MAX_TOPIC_CHARACTERS = 80
 _MAX_CLASS_WORDS = 4
 
 _MAX_CLASSIFIED = 40  # terms of each step whose classes are looked up
-_ENOUGH_UNSHARED = 0.2
-"""If at least this share of the named entities have a name of their own, those that share theirs are left out."""
 
 _MAJORITY = 0.7  # if at least this share of the terms are in a class, the step leads to things of that name
 _OFTEN = 0.4  # if at least this share of the terms are in a class, it is one of those that the step leads to
@@ -96,14 +94,9 @@ class MadeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class MadeQuestions:
-    """Questions that were made.
-
-    :param are_shared: topics share their names with other entities, since nearly every name in this graph is shared:
-        then methods should be given the topics.
-    """
+    """Questions that were made."""
 
     questions: tuple[MadeQuestion, ...]
-    are_shared: bool = False
 
     @property
     def counts(self) -> Mapping[Cell, int]:
@@ -119,7 +112,7 @@ def make(
 
     Each number of hops and direction (forward, inverse, mixed) has as many as the graph allows, made of its commonest
     paths in turn; if topics are scarce, each kind gets its share of them, the rarest first. Every question has one to
-    ``max_answers`` answers, and one topic, whose name no other entity has, unless ``are_shared``.
+    ``max_answers`` answers, and one topic, whose name no other entity has.
 
     :raises NotFoundError: for a graph without triples, without a name that a person would use, or without a path that
         leads to so few answers.
@@ -128,10 +121,10 @@ def make(
     if knowledge.is_empty:
         raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?")
     starts = sampled_starts(graph, seed, size)
-    topics, are_shared = _topic_names(knowledge, starts.entities)
+    topics = _topic_names(knowledge, starts.entities)
     if not topics:
         raise NotFoundError(
-            f"{graph.name}: nothing in it has a name that a question could say",
+            f"{graph.name}: nothing in it has a name of its own that a question could say",
             hint="labels are needed: rdfs:label, skos:prefLabel, schema:name … or IRIs that end in words",
         )
     named = replace(starts, entities=tuple(entity for entity in starts.entities if entity in topics))
@@ -142,7 +135,7 @@ def make(
             f"{graph.name}: no path of {max_hops} hops or less leads to at most {max_answers} answers with names",
             hint="allow more with --max-answers",
         )
-    return MadeQuestions(tuple(found), are_shared)
+    return MadeQuestions(tuple(found))
 
 
 @dataclass()
@@ -235,11 +228,8 @@ def _is_short(text: str) -> bool:
     return is_printable and "://" not in text and text.lower() not in {"true", "false"}
 
 
-def _topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> tuple[dict[Term, str], bool]:
-    """Return the names of entities that a person could write and that nothing else has, and whether names are shared.
-
-    If too few entities have a name of their own, all names are taken, and the second value is true.
-    """
+def _topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> dict[Term, str]:
+    """Return the names of entities that a person could write and that nothing else has."""
     named = labels(knowledge.graph, entities, languages=knowledge.languages)
     usable = {
         entity: label.text
@@ -247,8 +237,7 @@ def _topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> tuple[dic
         if (_is_plain_name if label.derived else _is_name)(label.text)
     }
     shared = _shared_names(knowledge.graph, usable, knowledge.languages)
-    own = {entity: text for entity, text in usable.items() if text not in shared}
-    return (usable, True) if len(own) < _ENOUGH_UNSHARED * len(usable) else (own, False)
+    return {entity: text for entity, text in usable.items() if text not in shared}
 
 
 def _is_name(text: str) -> bool:

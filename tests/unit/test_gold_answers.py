@@ -1,4 +1,4 @@
-"""Answers found by SPARQL and by paths, in memory, on disk and at an endpoint; SPARQL of a file is foreign text."""
+"""Answers found by SPARQL, in memory, on disk and at an endpoint; SPARQL of a file is foreign text."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +8,12 @@ import pytest
 import kgsparql
 from kgsparql import IRI, KnowledgeBase, Literal
 from kgsparql.errors import DataError
-from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
+from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question
 from kgsparql.evaluation.datasets import load
-from kgsparql.evaluation.gold_answers import answered, gold_paths, missing_share, predicates_by_name
-from kgsparql.evaluation.matching import GoldAnswers
+from kgsparql.evaluation.gold_answers import answered, missing_share
 from kgsparql.graphs import load_store
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.world import EX, FIXTURES, XSD, graph_of
+from tests.world import FIXTURES
 
 RIVERS = FIXTURES / "datasets" / "rivers"
 R = "https://kgsparql.example/rivers/"
@@ -46,26 +45,17 @@ def terms_by_id(dataset: Dataset) -> dict[str, set[object]]:
     return {question.id: {answer.term for answer in question.answers or ()} for question in dataset.questions}
 
 
-def test_paths_and_queries_find_the_gold_answers_in_memory_on_disk_and_at_an_endpoint(
+def test_queries_find_the_gold_answers_in_memory_on_disk_and_at_an_endpoint(
     rivers: KnowledgeBase, tmp_path: Path
 ) -> None:
-    kept = {"r1", "r2", "r3", "r4", "r5", "r6"}
     dataset = load(RIVERS)
-    dataset = replace(dataset, questions=tuple(question for question in dataset.questions if question.id in kept))
-    gold = {**terms_by_id(dataset), "r2": {Literal("2850", datatype=IRI(XSD + "integer"))}}
-    gold |= {"r5": {Literal(True)}, "r6": {IRI(R + name) for name in ("Rhine", "Elbe")}}
+    dataset = replace(dataset, questions=tuple(question for question in dataset.questions if question.sparql))
+    gold = terms_by_id(answered(unanswered(dataset), rivers))
+    assert gold["r5"] == {Literal(True)}
     load_store([RIVERS / "graph.ttl"], tmp_path / "store")
     with oxigraph_serve(store_of(RIVERS / "graph.ttl", tmp_path / "served")) as url:
-        for knowledge in (rivers, *(kgsparql.open(source, embedder="none") for source in (tmp_path / "store", url))):
+        for knowledge in (kgsparql.open(source, embedder="none") for source in (tmp_path / "store", url)):
             assert terms_by_id(answered(unanswered(dataset), knowledge)) == gold
-
-
-def test_the_answers_of_the_shipped_questions_are_those_of_their_paths() -> None:
-    dataset = load(FIXTURES / "nobel_questions.jsonl")
-    found = answered(unanswered(dataset), kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"))
-    for known, question in zip(dataset.questions, found.questions, strict=True):
-        gold = GoldAnswers(known.answers or ())
-        assert {n for a in question.answers or () for n in gold.found(str(a.term), a.label)} == set(range(len(gold)))
 
 
 def test_answers_are_filled_from_sparql_and_a_refused_query_says_why(rivers: KnowledgeBase) -> None:
@@ -95,16 +85,6 @@ def test_foreign_sparql_is_checked_bounded_and_never_fatal(rivers: KnowledgeBase
         assert wanted in reason
     endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }"
     assert why_not(asked(endless), rivers, timeout_s=1)["q0"].startswith("the query was stopped after 1 s (")
-
-
-def test_a_path_that_the_graph_lacks_says_of_which_predicate_and_one_that_returns_leaves_its_start_out(
-    rivers: KnowledgeBase,
-) -> None:
-    rhine, moselle = (Topic(IRI(R + name)) for name in ("Rhine", "Moselle"))
-    lacking = Question(id="q", text="?", path=("mouth", "^nope"), topics=(rhine,))
-    assert why_not(Dataset(name="one", questions=(lacking,)), rivers) == {"q": "the graph has no predicate ^nope"}
-    there = Question(id="q", text="?", path=("tributaryOf", "^tributaryOf"), topics=(moselle,))
-    assert terms_by_id(answered(Dataset(name="one", questions=(there,)), rivers)) == {"q": {IRI(R + "Main")}}
 
 
 def test_answers_of_several_columns_are_the_iris_and_none_are_of_another_graph(rivers: KnowledgeBase) -> None:
@@ -150,16 +130,3 @@ def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
     assert missing_share(load(RIVERS), rivers) == pytest.approx(1 / 9)
     assert missing_share(load(FIXTURES / "nobel_questions.jsonl"), rivers) == 1.0
     assert missing_share(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers) == 0.0
-
-
-def test_a_path_of_names_is_every_path_that_they_may_stand_for_and_none_where_the_graph_lacks_one() -> None:
-    graph = graph_of("@prefix o: <http://other.org/x#> . :a :at :b . :a o:at :b , :c . :a :of%20it :c .")
-    other, at, of = IRI("http://other.org/x#at"), IRI(EX + "at"), IRI(EX + "of%20it")
-    assert predicates_by_name(graph) == {"at": (other, at), "of it": (of,)}, "the commonest of a name first"
-
-    def paths(*path: str, **names: tuple[IRI, ...]) -> list[str]:
-        return [str(found) for found in gold_paths(Question(id="1", text="?", path=path), names)]
-
-    assert paths("^at", "of", at=(at, of), of=(at,)) == [f"^<{EX}at>/<{EX}at>", f"^<{EX}of%20it>/<{EX}at>"]
-    assert paths(f"^<{EX}p>", EX + "q") == [f"^<{EX}p>/<{EX}q>"]
-    assert paths("at", "unheard_of", at=(at,)) == paths("not an iri: at all") == []

@@ -59,7 +59,7 @@ def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
 
 
 def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: Run) -> None:
-    begun.add(RECORD, [])
+    begun.add(RECORD)
     file = begun.path / "answers" / "mindmap.jsonl"
     whole = file.read_bytes()
     for half in (whole[:1], whole[:-1], b"x" * 3_000_000):
@@ -101,13 +101,13 @@ def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: Run
 
 def test_a_line_that_does_not_fit_is_taken_back_and_said(begun: Run) -> None:
     resource = pytest.importorskip("resource")
-    begun.add(RECORD, [])
+    begun.add(RECORD)
     before = {file: file.read_bytes() for file in begun.path.glob("*/*.jsonl")}
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (max(map(len, before.values())) + 100, hard))
     try:
         with pytest.raises(DiskFullError, match="no space left") as caught:
-            begun.add(replace(RECORD, text="x" * 10_000), [])
+            begun.add(replace(RECORD, text="x" * 10_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "--resume" in (caught.value.hint or "")
