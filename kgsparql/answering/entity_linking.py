@@ -19,7 +19,7 @@ from kgsparql.linking.label_matching import THRESHOLD
 from kgsparql.linking.linked_entity import LinkedEntity, mention_in
 from kgsparql.linking.linker import MAX_CANDIDATES, Linker
 from kgsparql.linking.words import counted
-from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Term, as_iri, local_name, normalised, printable
 
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
@@ -94,9 +94,9 @@ def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[
             session.same = found.items
             new = (failure for failure in graph.failures if failure not in before)
             session.notes.extend(Note(code, f"{_LOOKING_TEXT} {failure}", failure.cause) for failure in new)
-    labels = session.labels((same.other for same in session.same), in_grace=True)
-    of = {link.term: link for link in links}
-    known = {same.other: of[same.term] for same in reversed(session.same)}
+    labels = session.labels((path.end for path in session.same), in_grace=True)
+    of: dict[Term, LinkedEntity] = {link.term: link for link in links}
+    known = {as_iri(path.end): of[path.start] for path in reversed(session.same)}
     return tuple(
         LinkedEntity(other, labels[other], link.score, link.kind, "same as", link.mention)
         for other, link in reversed(known.items())

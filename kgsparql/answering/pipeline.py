@@ -254,7 +254,9 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS, code="statements_ignored")
     if session.same and len(found.evidence):
-        labels = session.labels((term for same in session.same for term in same.terms), in_grace=True)
+        labels = session.labels(
+            (term for path in session.same for term in (*path.terms, path.hops[0].triple.predicate)), in_grace=True
+        )
         found = replace(found, evidence=Evidence([*found.evidence, *same_items(session.same, labels)]))
     session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in found.evidence)))
     return _with_descriptions(without_lost_items(found, session), session)

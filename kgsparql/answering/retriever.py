@@ -19,7 +19,7 @@ from kgsparql.evidence.same_as import with_reasons
 from kgsparql.exploration.labels import own_label
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
     """
     found: dict[Term, tuple[float, list[str], set[Term]]] = {}  # of each end its score, its markers, what leads to it
     best: dict[Term, float] = {}
-    mentioned: dict[Term, IRI] = {e.term: link.term for link in session.links for e in (*link.candidates, link)}
-    mentioned |= {same.other: same.term for same in session.same}
+    mentioned: dict[Term, Term] = {e.term: link.term for link in session.links for e in (*link.candidates, link)}
+    mentioned |= {path.end: path.start for path in session.same}
     for item in sorted(evidence, key=lambda item: -item.score):
         about = {mentioned.get(way.start, way.start) for way in item.ways[:1]}
         leading = {topic for topic in about if item.score >= best.setdefault(topic, item.score) - _AS_GOOD}

@@ -13,7 +13,6 @@ from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
 from kgsparql.evidence.notes import Fallback, Notes
-from kgsparql.evidence.same_as import Same
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut, Note
@@ -25,7 +24,7 @@ from kgsparql.models.chat_completion import Call
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.set_profile import KnownSets
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.rdf.paths import Directions
+from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.form import Form
@@ -90,7 +89,7 @@ class Session:
     complete: bool = True
     given: tuple[IRI, ...] = ()
     links: tuple[LinkedEntity, ...] = ()
-    same: tuple[Same, ...] = ()
+    same: tuple[Path, ...] = ()
     passages: Passages = field(default_factory=Passages)
     direction: Directions = "both"
     min_confidence: float = 0.0

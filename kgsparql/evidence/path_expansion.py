@@ -9,14 +9,14 @@ from itertools import islice
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-from kgsparql.evidence.term_labels import TermLabels, read_statements, statement_labels
+from kgsparql.evidence.term_labels import TermLabels, statement_hops, statement_labels
 from kgsparql.evidence.verbalising import Line, line_text, name_of
 from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import content_stems
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk, Way
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, Triple
+from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
 # Ends of a walk whose triples are cited; the query of the item finds them all.
@@ -71,7 +71,7 @@ class _FollowedWalk:
 
 
 def expanded_items(
-    walks: Sequence[Walk], terms: TermLabels, *, shown: int = SHOWN, limit: int = ENDS,
+    walks: Sequence[Walk], terms: TermLabels, *, limit: int = ENDS,
     keep: Callable[[Sequence[Term]], list[Term]] = list, question: str = "", columns: Collection[Walk] = (),
 ) -> list[EvidenceItem | None]:  # fmt: skip
     """Follow each walk to all its ends: an item with the triples of the first of them; ``None`` without any end.
@@ -80,7 +80,6 @@ def expanded_items(
     never does. The query of an item finds just its ends. Of many ends, those that the question may name are shown
     first, then the least and the greatest of numbers and dates, then the first in natural order.
 
-    :param shown: ends of each walk whose triples are cited.
     :param limit: ends of each walk; more are a cut.
     :param keep: those of the ends that a reader wants.
     :param columns: walks of which each is told in the rows of the first walk with the same beginning, too, if there is
@@ -96,17 +95,17 @@ def expanded_items(
     labels = terms(end for one in followed if len(one.ends) <= LABELLED for end in one.ends)
     for one in followed:
         one.ends = _in_natural_order(one.ends, labels)
-        one.asked = _first_ends(one.ends, labels, question, shown)
+        one.asked = _first_ends(one.ends, labels, question, SHOWN)
     _find_ways(followed, terms)
     terms.notes.add_cuts(cut for one in followed for cut in one.cuts)
     _group_tables(followed, columns)
     for one in followed:
-        one.ways = _rows_to_show(one.known, one.asked, max(SHOWN, len(one.asked)), fill=bool(one.columns))
+        one.ways = _rows_to_show(one.known, one.asked, SHOWN, fill=bool(one.columns))
     labels |= terms(_terms_of(way.path for one in followed for way in one.ways), in_grace=True)
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
         one.told = _rows_to_show(one.ways, told, _MAX_TOLD, fill=bool(one.columns))
-    read_statements([way.path for one in followed for way in one.ways], terms)
+    statement_hops([way.path for one in followed for way in one.ways], terms)
     _fill_tables(followed, terms)
     asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
     labels |= terms([*_terms_of(cell for one in followed for cell in one.cells), *asides], in_grace=True)
@@ -119,9 +118,7 @@ def known_item(walk: Walk, ends: Sequence[Term], cuts: tuple[Cut, ...], terms: T
     named = [end for end in ends if not is_mediator(end)]
     labels = terms([walk.start, step.predicate, *named], in_grace=True)
     own = _in_natural_order(named, labels)
-    pairs = ((walk.start, end) if step.direction == "forward" else (end, walk.start) for end in own)
-    triples = (Triple(subject, step.predicate, other) for subject, other in pairs)  # type: ignore[arg-type]
-    ways = [Way(Path(walk.start, (Hop(triple, step.direction),))) for triple in triples]
+    ways = [Way(Path(walk.start, (step.hop(walk.start, end),))) for end in own]
     told = [way for way in ways if way.path.end in _first_ends(own, labels, "", _MAX_TOLD)]
     one = _FollowedWalk(walk, Found(tuple(ends)), own, own, ways, cuts, not cuts, ways, told)
     return _walk_item(one, terms, labels) if ways else None
@@ -182,7 +179,7 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> Evidence
     line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
     labels, beside = statement_labels(ways, terms, named)
     hops = [hop for way in one.ways for hop in (*way.path.hops, *way.aside)]
-    hops += [*(hop for cell in one.cells for hop in cell.hops), *beside]
+    hops += [hop for cell in one.cells for hop in cell.hops] + beside
     seen = {hop.step for hop in beside}
     told = " and ".join(
         f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}"
@@ -208,7 +205,7 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> Evidence
         query = path_queries.table(walk.path, walk.start, columns, at=one.row_at, answers=query)
     return EvidenceItem(
         kind="path", text=f"{text} (where {told})" if told else text,
-        triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in dict.fromkeys(hops)), query=query,
+        triples=tuple(CitedTriple(*hop) for hop in dict.fromkeys(hops)), query=query,
         cuts=one.cuts, ways=ways, ends=tuple(one.ends), between=one.between,
     )  # fmt: skip
 

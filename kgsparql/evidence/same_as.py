@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import replace
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import Found, predicates
@@ -15,7 +15,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Labels, Term, Triple
+from kgsparql.rdf.terms import IRI, Labels, as_iri
 from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED
 
 # Equivalents of the entities of a question; of more, the first in the order of their text are taken.
@@ -26,32 +26,8 @@ _PREDICATES = (SAME_AS, EXACT_MATCH)
 _WAYS = ("group_forward", "group_inverse")
 
 
-@dataclass(frozen=True, slots=True)
-class Same:
-    """That graphs say a term is the same as another.
-
-    :param term: the one that was known.
-    :param other: the one that it is the same as.
-    :param path: the hop between the two that says so.
-    """
-
-    term: IRI
-    other: IRI
-    path: Path
-
-    @property
-    def triples(self) -> tuple[Triple, ...]:
-        """The triples that say it."""
-        return self.path.triples
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The two, and every term of these triples."""
-        return (self.term, self.other, *(term for triple in self.triples for term in triple))
-
-
-def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
-    """Find the terms that graphs say are the same as some, and of which they say something else too.
+def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Path]:
+    """Find the terms that graphs say are the same as some, and of which they say something else too: hops to these.
 
     By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions. Two queries, in lexical order.
     """
@@ -59,18 +35,14 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     if not known:
         return Found()
     said, cuts = _statements_about(graph.unfiltered(), known)
-    met: dict[tuple[IRI, IRI], Same] = {}
-    for same in said:
-        if same.other not in known:
-            met.setdefault((same.term, same.other), same)
-    ordered = sorted(met.values(), key=lambda same: (order_key(same.other), known.index(same.term)))
-    others = _first_of(
-        list(dict.fromkeys(same.other for same in ordered)), MAX_LOOKED_AT, "terms that may be equivalents", cuts
-    )
+    met = {(path.start, path.end): path for path in reversed(said) if path.end not in known}
+    ordered = sorted(met.values(), key=lambda path: (order_key(path.end), known.index(as_iri(path.start))))
+    found = list(dict.fromkeys(as_iri(path.end) for path in ordered))
+    others = _first_of(found, MAX_LOOKED_AT, "terms that may be equivalents", cuts)
     counts = predicates(graph, others, skip=UNWALKED.union(_PREDICATES)).items if others else ()
     told = {count.entity for count in counts}
     taken = _first_of(sorted(told.intersection(others), key=order_key), MAX_SAME, "equivalents", cuts)
-    return Found(tuple(same for same in ordered if same.other in taken), tuple(cuts))
+    return Found(tuple(path for path in ordered if path.end in taken), tuple(cuts))
 
 
 def _first_of(some: list[IRI], most: int, what: str, cuts: list[Cut]) -> list[IRI]:
@@ -79,7 +51,7 @@ def _first_of(some: list[IRI], most: int, what: str, cuts: list[Cut]) -> list[IR
     return some[:most]
 
 
-def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI]) -> tuple[list[Same], list[Cut]]:
+def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI]) -> tuple[list[Path], list[Cut]]:
     """Ask what graphs say is the same as the known terms: one query for as many as a block of values may hold."""
 
     def query_of(terms: Sequence[IRI], bound: int) -> Query:
@@ -90,32 +62,29 @@ def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI]) -> tuple[list
     asked = batched_select(
         graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=max(1, graph.chunk_size // 2)
     )
-    said = []
-    for solution in asked.seen:
-        hop = hop_in(solution)
-        if isinstance(hop.start, IRI) and isinstance(hop.end, IRI):
-            said.append(Same(hop.start, hop.end, Path(hop.start, (hop,))))
+    hops = map(hop_in, asked.seen)
+    said = [Path(hop.start, (hop,)) for hop in hops if isinstance(hop.start, IRI) and isinstance(hop.end, IRI)]
     return said, [Cut("equivalents", len(some), None, str(term)) for term, some in asked.over.items()]
 
 
-def same_items(pairs: Sequence[Same], labels: Labels) -> list[EvidenceItem]:
-    """Make an item of evidence for each pair: the triples that say it."""
-    items = []
-    for same in pairs:
-        cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in same.path.hops)
-        text = path_text(same.path, labels)
-        items.append(EvidenceItem(kind="path", text=text, triples=cited, query=lookup(same.triples), path=same.path))
-    return items
+def same_items(paths: Sequence[Path], labels: Labels) -> list[EvidenceItem]:
+    """Make an item of evidence for each pair: the triple that says it."""
+    return [
+        EvidenceItem(
+            "path", path_text(path, labels), tuple(CitedTriple(*hop) for hop in path.hops), lookup(path.triples), path
+        )
+        for path in paths
+    ]
 
 
-def with_reasons(some: Iterable[Any], evidence: Evidence, pairs: Sequence[Same]) -> tuple[Any, ...]:
+def with_reasons(some: Iterable[Any], evidence: Evidence, same: Sequence[Path]) -> tuple[Any, ...]:
     """Have what rests on an equivalent also cite the items that say why that is the same as what was asked about."""
-    if not pairs:
+    if not same:
         return tuple(some)
     said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
     made = []
     for one in some:
         about = {term for marker in one.markers if marker in evidence for term in evidence[marker].nodes}
-        reasons = [said.get(frozenset(same.triples)) for same in pairs if same.other in about]
+        reasons = [said.get(frozenset(path.triples)) for path in same if path.end in about]
         made.append(replace(one, markers=tuple(dict.fromkeys((*one.markers, *filter(None, reasons))))))
     return tuple(made)

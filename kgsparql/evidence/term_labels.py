@@ -60,9 +60,9 @@ class TermLabels:
         :param in_grace: the terms will be shown: their labels are asked for whatever the budget says. Where even the
             grace time is over, or the graph is lost, they are called by the ends of their IRIs.
         """
-        known, wanted = self.notes.labels if self.known is None else self.known, list(dict.fromkeys(terms))
+        known, wanted = self._called, list(dict.fromkeys(terms))
         shared = self.shared.get(self.languages, {})
-        self._keep({term: shared[term] for term in wanted if term in shared and term not in known}, known)
+        self._keep({term: shared[term] for term in wanted if term in shared})
         if missing := [term for term in wanted if term not in known]:
             found: Mapping[Term, Label] | None = None
             with self.asking(in_grace=in_grace) as graph:
@@ -71,12 +71,18 @@ class TermLabels:
                 if self.notes.lost is None:
                     self.notes.append(_UNNAMED, code="unlabelled")
                 return {term: known.get(term) or own_label(term).text for term in wanted}
-            self._keep(found, known)
+            self._keep(found)
         return {term: known[term] for term in wanted}
 
-    def _keep(self, found: Mapping[Term, Label], known: dict[Term, str]) -> None:
-        known.update({term: label.text for term, label in found.items()})
-        self._derived.update(term for term, label in found.items() if label.derived)
+    @property
+    def _called(self) -> dict[Term, str]:
+        return self.notes.labels if self.known is None else self.known
+
+    def _keep(self, found: Mapping[Term, Label]) -> None:
+        known = self._called
+        new = {term: label for term, label in found.items() if term not in known}
+        known.update({term: label.text for term, label in new.items()})
+        self._derived.update(term for term, label in new.items() if label.derived)
 
     def has_label(self, term: Term) -> bool:
         """Tell whether the graph itself says what a term is called, as far as it was asked."""
@@ -108,8 +114,7 @@ class TermLabels:
             called: Mapping[Term, Label] = {}
             with self.asking(in_grace=in_grace) as graph:
                 found, called = named_types(graph, missing, languages=self.languages)
-            known = self.notes.labels if self.known is None else self.known
-            self._keep({term: label for term, label in called.items() if term not in known}, known)
+            self._keep(called)
             self._types.update({term: found.get(term, ()) for term in missing})
         names = self(dict.fromkeys(c for term in terms for c in self._types.get(term, ())), in_grace=in_grace)
         counted = []
@@ -188,27 +193,20 @@ def described_starts(evidence: Evidence, descriptions: Labels, terms: TermLabels
     return Evidence(described)
 
 
-def read_statements(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool = True) -> None:
-    """Ask, once in a question, what these paths do not say of the statements they go through; two queries at most."""
-    known = terms.statements
-    wanted = {key: predicate for key, predicate in missing_sides(paths).items() if key not in known}
-    if not wanted:
-        return
-    found = {}
-    if not in_grace or terms.notes.lost is None:
-        with terms.asking(in_grace=in_grace) as graph:
-            found = statement_sides(graph, wanted)
-    known.update({key: found.get(key) for key in wanted})
+def statement_hops(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool = True) -> list[Hop]:
+    """Find what statements on these paths join and some path does not say, each as a hop from a statement.
 
-
-def statement_hops(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool = True) -> list[Hop]:
-    """Find what statements on these paths join and some path does not say, each as a hop from a statement."""
-    read_statements(paths, terms, in_grace=in_grace)
-    triples = {key: terms.statements[key] for key in missing_sides(paths)}
-    return [
-        Hop(triple, "forward" if side == "value" else "inverse")
-        for (_, side), triple in triples.items() if triple is not None
-    ]  # fmt: skip
+    The graph is asked for each side of a statement once in a question; two queries at most.
+    """
+    sides, known = missing_sides(paths), terms.statements
+    if wanted := {side: predicate for side, predicate in sides.items() if side not in known}:
+        found = {}
+        if not in_grace or terms.notes.lost is None:
+            with terms.asking(in_grace=in_grace) as graph:
+                found = statement_sides(graph, wanted)
+        known.update({side: found.get(side) for side in wanted})
+    told = ((side, known[node, side]) for node, side in sides)
+    return [Hop(triple, "forward" if side == "value" else "inverse") for side, triple in told if triple is not None]
 
 
 def statement_labels(

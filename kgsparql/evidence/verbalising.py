@@ -105,23 +105,6 @@ def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Labels) -> str
     return phrase
 
 
-def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Labels) -> str:
-    """Write a property path as a chain from the start: the second of the three wordings a ranker reads."""
-    parts = [kinds[0] or "thing"]
-    for step, kind in zip(path.steps, kinds[1:], strict=True):
-        parts += [name_of(step.predicate, labels) + (" of" if step.direction == "inverse" else ""), kind or "thing"]
-    return " -> ".join(parts)
-
-
-def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Labels) -> str:
-    """Write a property path from its end back: the third wording."""
-    names = []
-    for step, kind in zip(reversed(path.steps), reversed(kinds[1:]), strict=True):
-        name = name_of(step.predicate, labels)
-        names.append(name if step.direction == "forward" else f"{kind or 'thing'} {name}")
-    return " of ".join(names)
-
-
 def line_terms(lines: Iterable[Line]) -> dict[Term, None]:
     """List every term of these lines, predicates too, once, in order."""
     return dict.fromkeys(term for line in lines for way in line.ways for triple in way.triples for term in triple)
@@ -189,8 +172,8 @@ class Node:
     @property
     def shown(self) -> list[Node]:
         """The children but for further leaves, since the evidence lists them."""
-        hidden = [id(child) for child in self.children.values() if not child.children][_MAX_LEAVES:]
-        return [child for child in self.children.values() if id(child) not in hidden]
+        leaves = count()
+        return [child for child in self.children.values() if child.children or next(leaves) < _MAX_LEAVES]
 
     @property
     def hidden(self) -> int:
@@ -296,8 +279,9 @@ def _branch_lines(node: Node, indent: str) -> Iterator[str]:
         yield f"{indent}└─ … {node.hidden:,} more"
 
 
+_MERMAID = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;"})
+
+
 def mermaid_text(text: str) -> str:
     """Text inside Mermaid's quotes: what has a meaning there becomes an entity."""
-    for char, entity in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
-        text = text.replace(char, entity)
-    return text
+    return text.translate(_MERMAID)

@@ -19,7 +19,7 @@ from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.term_labels import read_statements, statement_labels
+from kgsparql.evidence.term_labels import statement_hops, statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
 from kgsparql.exploration import Found, NeighbourGroup, PredicateCount, neighbours, predicates
 from kgsparql.graphs.notes import Cut
@@ -215,7 +215,7 @@ def path_items(found: Sequence[tuple[Path, Query, float]], session: Session) -> 
     """Make single paths evidence, each with the query that finds it and a score."""
     paths = [path for path, _, _ in found]
     session.labels(terms_of(paths), in_grace=True)
-    read_statements(paths, session.labels)
+    statement_hops(paths, session.labels)
     return [
         item_of_ways("path", [path], query, partial(path_text, path), session, path=path, score=score)
         for path, query, score in found
@@ -372,7 +372,7 @@ def line_items(
     """
     shown = [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in scored]
     session.labels([*line_terms(line for line, _ in shown), *named], in_grace=True)
-    read_statements([way for line, _ in shown for way in line.ways], session.labels)
+    statement_hops([way for line, _ in shown for way in line.ways], session.labels)
     return [_line_item(line, score, session) for line, score in shown]
 
 

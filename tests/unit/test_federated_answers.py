@@ -76,7 +76,7 @@ def test_what_is_said_of_the_same_in_another_graph_answers() -> None:
 
 def test_the_queries_for_what_is_the_same_are_two() -> None:
     asked, events = metered(WIKIBASE, LIBRARY)
-    assert [same.other for same in same_as(asked, [CURIE, PIERRE, IRI(f"{WD}Q90")]).items] == [PERSON]
+    assert [path.end for path in same_as(asked, [CURIE, PIERRE, IRI(f"{WD}Q90")]).items] == [PERSON]
     assert [event.name for event in events] == ["group_forward+group_inverse", "counts_forward+counts_inverse"]
     asked, events = metered(quads(":a :p :b ."), quads(":a :q :b ."))
     assert same_as(asked, [ex("a")]).items == ()
@@ -87,7 +87,7 @@ def test_equivalents_are_bounded_and_something_else_must_be_said_of_them() -> No
     crowd = quads("".join(f":same{n:04} owl:sameAs wd:Q7186 ; :p :x .\n" for n in range(1_000)))
     asked, events = metered(quads("wd:Q7186 :p :x ; owl:sameAs :bare ."), [*crowd, *quads(":bare rdfs:label 'Bare' .")])
     found = same_as(asked, [CURIE])
-    assert [same.other for same in found.items] == [ex(f"same{n:04}") for n in range(20)]
+    assert [path.end for path in found.items] == [ex(f"same{n:04}") for n in range(20)]
     assert len(events) <= 4
     assert {str(cut) for cut in found.cuts} == {
         "terms that may be equivalents: at most 200 of 1,001 taken", "equivalents: at most 20 of 199 taken",
