@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,7 +28,7 @@ def check(
     graph: GraphOptions,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="ANSWER…", help="What ask -f json or jsonl wrote; a folder of it; - for stdin."),
+        typer.Argument(metavar="ANSWER…", help="What ask -f json or jsonl wrote; - for stdin."),
     ],
     to: c.ShownOptions,
     timeout: Annotated[float, c.option("--max-seconds SECONDS", "For each answer in the file.", min=0.1)] = 60.0,
@@ -44,7 +43,7 @@ def check(
 
     if "-" in files and "-" in graph.sources:
         raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
-    read = [_answer_file(name) for file in files for name in _files_of(file)]
+    read = [*map(_answer_file, files)]
     answers = tuple(answer for own in read for answer in own.answers)
     damaged = tuple(error for own in read for error in own.damaged)
     kept = AnswerFile(answers, damaged, sum(own.unanswered for own in read))
@@ -63,12 +62,6 @@ def check(
         raise typer.Exit(_EXIT_CHANGED)
     if not all(one.is_whole for one in checked):
         raise typer.Exit(BudgetExceededError.exit_code)
-
-
-def _files_of(file: str) -> list[str]:
-    """List the files of answers in a folder, in their order; another name is that of a file."""
-    inside = sorted(Path(file).iterdir()) if Path(file).is_dir() else []
-    return [str(one) for one in inside if one.suffix in {".json", ".jsonl"}] or [file]
 
 
 def _answer_file(file: str) -> AnswerFile:

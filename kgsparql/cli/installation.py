@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +41,7 @@ def cache(
     """Say what is kept between runs and how big it is; remove it by kind.
 
     All of it is made again when it is needed; the replies of a model are paid for again.
-    What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
+    What another kgsparql is writing or reading is gone for it; it says so then.
     """
     directory = cache_directory().absolute()
     if clear:
@@ -61,34 +60,24 @@ def cache(
 
 
 def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
-    """Remove kinds, or nothing if a name is none; what is in use is skipped, and then an error."""
-    from kgsparql.storage.files import remove, size_of, writer_lock
+    """Remove kinds, or nothing if a name is none."""
+    from kgsparql.storage.files import remove, size_of
 
     known = [*_FOLDERS, *_FILES]
     for kind in kinds:
         if kind not in {*known, "all"}:
             hint = f"one of: {', '.join(known)}, all"
             raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=hint)
-    skipped: list[StoreError] = []
     freed: dict[str, int] = {}
     for kind in known if "all" in kinds else dict.fromkeys(kinds):
         freed[kind] = 0
-        for target in dict.fromkeys(map(_target_of, _entries_of(directory, kind))):
-            try:
-                with writer_lock(target) if kind in _FOLDERS else nullcontext():
-                    # Looked up with the lock held: a writer may have put it in place in the meantime.
-                    for entry in _entries_of(directory, kind):
-                        if _target_of(entry) == target:
-                            size = size_of(entry)
-                            remove(entry, target)
-                            freed[kind] += size
-            except StoreError as error:
-                skipped.append(error)
+        for entry in _entries_of(directory, kind):
+            size = size_of(entry)
+            remove(entry, entry.with_name(entry.name.partition(".")[0]))
+            freed[kind] += size
     cleared = [{"kind": kind, "bytes": size} for kind, size in freed.items()]
     lines = [f"{kind}: {decimal(size)} freed" for kind, size in freed.items()]
-    to.write({"cleared": cleared, "failures": [own.to_json() for own in skipped]}, lines)
-    for first in skipped:
-        raise first
+    to.write({"cleared": cleared}, lines)
 
 
 def _entries_of(directory: Path, kind: str) -> list[Path]:
@@ -103,8 +92,3 @@ def _entries_of(directory: Path, kind: str) -> list[Path]:
     except OSError as error:
         hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
         raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
-
-
-def _target_of(entry: Path) -> Path:
-    """Return the store or index that an entry belongs to."""
-    return entry.with_name(entry.name.partition(".")[0])

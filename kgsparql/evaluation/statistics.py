@@ -34,13 +34,12 @@ _ROUNDING = 1e-9  # smaller differences are rounding errors
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean of ``n`` values with its 95 % interval, by ``method``: ``bootstrap``, or ``wilson`` for a share."""
+    """A mean of ``n`` values with its 95 % interval."""
 
     mean: float
     low: float
     high: float
     n: int
-    method: str = "bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = (), seed: i
     Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), section 13.3.
 
     >>> intervals([np.array([2.0, 2.0]), np.array([])])
-    [Interval(mean=2.0, low=2.0, high=2.0, n=2, method='bootstrap'), None]
+    [Interval(mean=2.0, low=2.0, high=2.0, n=2), None]
     """
     found: list[Interval | None] = [None] * len(columns)
     drawn = list(columns)
@@ -102,7 +101,7 @@ def wilson(right: int, n: int) -> Interval:
     middle = (right + z2 / 2) / (n + z2)
     half = _Z * math.sqrt(right * (n - right) / n + z2 / 4) / (n + z2)
     low, high = (0.0 if not right else middle - half), (1.0 if right == n else middle + half)
-    return Interval(right / n, low, high, n, "wilson")
+    return Interval(right / n, low, high, n)
 
 
 def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> list[Difference | None]:

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from kgsparql.cli import app
 from tests.cli.conftest import Run
-from tests.cli.lock_holder import lock_held
 from tests.model_server import ModelServer
 from tests.scripted import by_call
 from tests.world import FIXTURES, NOBEL, PHYSICS
@@ -94,20 +93,6 @@ def test_each_kind_is_measured_cleared_and_made_again(run: Run, filled: Path) ->
     assert (done.exit_code, "labels: " in done.stdout, kinds(run)) == (0, True, {})
     assert run("show", "Marie Curie", "-k", NOBEL, "-q").exit_code == 0
     assert list(kinds(run)) == ["graphs"]
-
-
-def test_what_another_process_writes_is_skipped_and_said(run: Run, filled: Path) -> None:
-    (store,) = (filled / "graphs").iterdir()
-    with lock_held(store) as holder:
-        alone = run("cache", "--clear", "graphs")
-        assert alone.exit_code == 4
-        assert f"process {holder.pid}" in alone.stderr
-        assert "[E_STORE_LOCKED]" in alone.stderr
-        both = run("cache", "--clear", "graphs", "--clear", "labels")
-        assert both.exit_code == 4
-        assert (store.is_dir(), list((filled / "labels").glob("*[!k]"))) == (True, [])
-    assert run("cache", "--clear", "graphs").exit_code == 0
-    assert list((filled / "graphs").iterdir()) == []
 
 
 def test_what_a_stopped_writer_left_goes_and_what_is_not_ours_is_never_touched(run: Run, filled: Path) -> None:
