@@ -49,12 +49,12 @@ def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
     session.only_evidence = True
     found, session = _found_in_session(retriever, session)
-    judged, draft, known = _judged_draft(found, retriever.compose(found, session), session)
+    draft, known = retriever.compose(found, session), _left_out(found, session)
     ranked = Answer(
-        session.question, "answered", "", draft.answers, evidence=judged.evidence, linked=session.links,
-        is_ranked=draft.is_ranked, gaps=known or (), computed=judged.computed,
+        session.question, "answered", "", draft.answers, evidence=found.evidence, linked=session.links,
+        is_ranked=draft.is_ranked, gaps=known or (), computed=found.computed,
     )  # fmt: skip
-    weighed = _weighed_answer(ranked, judged, session, is_judged=known is not None)
+    weighed = _weighed_answer(ranked, found, session, is_judged=known is not None)
     notes = session.notes.lines(link_notes(session.links))
     return replace(found, notes=notes, gaps=weighed.gaps, confidence=weighed.confidence)
 
