@@ -149,7 +149,7 @@ def _content_roots(text: str) -> frozenset[str]:
 def score_paths(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, worded: int = 20) -> NDArray[np.float64]:
     """Score each path, with an array of shape ``(n_paths,)``; higher is better, comparable within one question.
 
-    :param worded: of so many, the likeliest without it, the wording counts: to embed one takes milliseconds.
+    :param worded: of so many, the likeliest without it, the wording counts: it takes most of the time.
     """
     return np.asarray(path_features(start, paths, fit, worded=worded) @ _SIGNED)
 
@@ -181,7 +181,7 @@ def path_features(
         **_chain_scores(start, paths, steps, fit),
     }
     found = np.column_stack([parts[name] for name in WEIGHTS])
-    likely = np.argsort(-(found @ _SIGNED), kind="stable")[: worded if fit.ranker.by_meaning else None]
+    likely = np.argsort(-(found @ _SIGNED), kind="stable")[:worded]
     found[likely, 0] = fit.ranker.rank(
         start.masked, [nested_text(path, kinds, labels) for path, kinds in (paths[i] for i in likely)]
     )
@@ -239,6 +239,8 @@ def _chain_scores(
 ) -> dict[str, NDArray[np.float64]]:
     """Return how well the steps are what the clauses say from the start on, how many are turned, and are lacking."""
     links, asked = start.links, start.asked
+    if not links:
+        return dict.fromkeys(("chain", "turned", "short"), np.zeros(len(paths)))
     owned, lengths = len(asked.owned_nouns(links)), np.array([len(path.steps) for path, _ in paths])
     said = [" ".join(reversed(asked.said_by(link))) for link in links]
     alike = np.column_stack([fit.likeness(said, steps.names), np.zeros(len(links))])

@@ -207,7 +207,7 @@ class PathRanking(Retriever):
         session.compared_labels((step.predicate for step in steps), in_grace=True)  # one query for all of them
         shortlist = _SHORTLIST if is_read else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
-            found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session)]
+            found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, worded=0)]
             ranked = sorted(found, key=attrgetter("score"), reverse=True)
             best = with_direct_hops(ranked, shortlist)
             direct = [one for one in ranked if len(one.path.steps) == 1 and one not in best][:_SHORTLIST]
@@ -220,13 +220,15 @@ class PathRanking(Retriever):
             found += self._scored_paths(own, paths, session)
         return sorted(found, key=attrgetter("score"), reverse=True)
 
-    def _scored_paths(self, known: Enumeration, paths: Sequence[PropertyPath], session: Session) -> list[LikelyPath]:
+    def _scored_paths(
+        self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, worded: int = _SHORTLIST
+    ) -> list[LikelyPath]:
         link, others = known.link, others_named(known.link, session)
         labels = session.compared_labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
         asks_name = not (lexicon().identity_nouns | lexicon().naming_words).isdisjoint(asked)
         kinded = [(path, known.kinds_along(path)) for path in paths]
-        scores = score_paths(Start.of(session, link), kinded, session.label_fit).tolist()
+        scores = score_paths(Start.of(session, link), kinded, session.label_fit, worded=worded).tolist()
         found = []
         for path, score in zip(paths, scores, strict=True):
             last, constraint = path.steps[-1].predicate, known.constraints.get(path)
