@@ -114,7 +114,7 @@ def test_the_answers_as_a_table(answer: Answer, nobel: kgsparql.KnowledgeBase, m
     frame = to_dataframe(answer)
     assert list(frame) == ["status", "answer", "label", "description", "score", "is_best", "markers", "confidence"]
     assert frame["answer"].tolist()[:2] == ["http://dbpedia.org/resource/Warsaw", date(1867, 11, 7)]
-    assert frame["is_best"].tolist() == [True, False, False, False]
+    assert frame["is_best"].tolist() == [True, False, False]
     assert set(frame["status"]) == {"answered"}
     assert frame.explode("markers")["markers"].tolist() == ["P1", "P2", "P3", "P4", "P5"]
     assert to_dataframe(nobel.ask("How many Nobel laureates are there?"))["answer"].tolist() == [74]
