@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, floor
 from typing import Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import Answer
-from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
@@ -27,32 +27,53 @@ MOST_WHOLE = 400  # where a person asks for all; further ones are only in the ta
 _LABEL_LENGTH = 200  # characters of a label; pictures show less of it
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnNode:
-    """A term in a drawing; ``x`` and ``y`` are its middle in pixels from the top left."""
+_Curve: TypeAlias = Sequence[tuple[float, float]]
 
-    id: int
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle, by its middle in pixels from the top left."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def overlaps(self, other: Box) -> bool:
+        """Tell whether both share some place."""
+        across = abs(self.x - other.x) * 2 < self.width + other.width
+        return across and abs(self.y - other.y) * 2 < self.height + other.height
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnNode(Box):
+    """A term in a drawing."""
+
+    layer: int
     term: Term
     label: str
     description: str
-    layer: int
-    x: float
-    y: float
     role: Role
     markers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
-    """A triple, from the node of its subject to that of its object; ``is_inverse``: the evidence walks against it."""
+    """A triple as a cubic curve from the node of its subject to that of its object.
 
-    id: int
+    :param source: the place of that node in the drawing, as ``target`` of the other.
+    :param is_inverse: the evidence walks against it.
+    :param label_at: where its label stands; ``None`` where there is no room for it.
+    """
+
     source: int
     target: int
     label: str
     predicate: IRI
     markers: tuple[str, ...]
     is_inverse: bool
+    points: _Curve
+    label_at: Box | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +87,22 @@ class Drawing:
     def __bool__(self) -> bool:
         return bool(self.nodes)
 
+    @property
+    def bounds(self) -> tuple[int, int, int, int]:
+        """Left, top, right and bottom of the whole picture, with a margin."""
+        points = [(340.0, MARGIN), *(point for edge in self.edges for point in edge.points)]
+        for box in (*self.nodes, *(edge.label_at for edge in self.edges if edge.label_at)):
+            points += [(box.x + side * box.width / 2, box.y + side * box.height / 2) for side in (-1, 1)]
+        xs, ys = zip(*points, strict=True)
+        return floor(min(xs) - MARGIN), floor(min(ys) - MARGIN), ceil(max(xs) + MARGIN), ceil(max(ys) + MARGIN)
+
     def to_json(self) -> dict[str, Any]:
         """Return a JSON object with all that a page needs to show it; terms are in the syntax of N-Triples."""
-        boxes = node_boxes(self)
-        shapes = edge_shapes(self, boxes)
-        left, top, right, bottom = _picture_bounds(shapes, boxes.values())
+        left, top, right, bottom = self.bounds
         return {
             "view": [left, top, right - left, bottom - top],
-            "nodes": [asdict(one) | {"term": str(one.term), "width": boxes[one.id].width} for one in self.nodes],
-            "edges": [
-                asdict(own.edge)
-                | {
-                    "predicate": own.edge.predicate.value,
-                    "points": own.points,
-                    "label_at": own.label and asdict(own.label),
-                }
-                for own in shapes
-            ],
+            "nodes": [asdict(one) | {"term": str(one.term)} for one in self.nodes],
+            "edges": [asdict(one) | {"predicate": one.predicate.value} for one in self.edges],
             "left_out": self.left_out,
         }
 
@@ -99,8 +119,7 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     few = {fact for facts in (() if compared is None else compared.facts) for fact in facts}
     firsts = {link.term for link in answer.linked} | {path.start for item in items for path in item.paths}
     terms: dict[Term, dict[str, None]] = {}  # each with its markers, as are the links
-    links: dict[Triple, dict[str, None]] = {}
-    walked: dict[Triple, Direction] = {}
+    links: dict[Triple, tuple[Direction, dict[str, None]]] = {}
     for item in items:
         parts = [part for part in _whole_parts(item) if not few or any(hop.triple in few for hop in part)]
         for part in sorted(parts, key=lambda part: not any(answers & {*hop.triple} for hop in part)):
@@ -110,32 +129,30 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
             for end in ends:
                 terms.setdefault(end, {})[item.marker] = None
             for hop in part:
-                links.setdefault(hop.triple, {})[item.marker] = None
-                walked.setdefault(hop.triple, hop.direction)
+                links.setdefault(hop.triple, (hop.direction, {}))[1][item.marker] = None
     ids = {term: number for number, term in enumerate(terms)}
     descriptions: dict[Term, str] = {link.term: link.description for link in answer.linked}
     descriptions.update({one.term: one.description for one in answer.answers if one.description})
     labels = _node_labels(answer, terms, descriptions)
-    edges = tuple(
-        DrawnEdge(
-            number, ids[link.subject], ids[link.object],
-            _label_text(answer.labels.get(link.predicate, ""), link.predicate), link.predicate, tuple(markers),
-            walked[link] == "inverse",
-        )
-        for number, (link, markers) in enumerate(links.items())
-    )  # fmt: skip
-    joined = [(edge.source, edge.target, edge.label) for edge in edges]
+    joined = [
+        (ids[one.subject], ids[one.object], _label_text(answer.labels.get(one.predicate, ""), one.predicate))
+        for one in links
+    ]
     layers = _hops_from({ids[term] for term in firsts if term in ids}, len(ids), joined)
     places = layout_in_layers([labels[term] for term in ids], joined, layers)
     nodes = tuple(
         DrawnNode(
-            ids[term], term, labels[term], printable(descriptions.get(term, ""), _LABEL_LENGTH), *place,
+            *place, term, labels[term], printable(descriptions.get(term, ""), _LABEL_LENGTH),
             "answer" if term in answers else "question" if term in firsts
             else "literal" if isinstance(term, Literal) else "other",
             tuple(markers),
         )
         for (term, markers), place in zip(terms.items(), places, strict=True)
     )  # fmt: skip
+    edges = tuple(
+        DrawnEdge(*ends, link.predicate, tuple(markers), way == "inverse", *shape)
+        for ends, (link, (way, markers)), shape in zip(joined, links.items(), _edge_shapes(joined, nodes), strict=True)
+    )
     return Drawing(nodes, edges, len({term for item in items for term in item.terms} - ids.keys()))
 
 
@@ -175,11 +192,13 @@ _SORTING_SWEEPS = 3
 
 
 class Place(NamedTuple):
-    """Where a node stands: its column, and its middle in pixels."""
+    """Where a node stands: its middle and its size in pixels, and its column."""
 
-    layer: int
     x: float
     y: float
+    width: float
+    height: float
+    layer: int
 
 
 def shortened(label: str, longest: int) -> str:
@@ -208,6 +227,8 @@ def layout_in_layers(
 ) -> list[Place]:
     """Place each node in its column, near its neighbours; columns that nothing stands in are left out.
 
+    The nodes of a column are of one width, so that no edge passes through a neighbour.
+
     :param edges: the numbers of two nodes, and a label.
 
     >>> [(place.layer, place.y) for place in layout_in_layers(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], [0, 3, 3])]
@@ -230,16 +251,14 @@ def layout_in_layers(
         column.sort(key=mean_height)
         height.update({node: (row + 0.5) / len(column) for row, node in enumerate(column)})
     most_rows = max(map(len, columns), default=0)
-    left, x = MARGIN, []
+    left, across = MARGIN, []
     for at, column in enumerate(columns):
         width = max(node_width(labels[node]) for node in column)
-        x.append(left + width / 2)
+        across.append((round(left + width / 2, 1), width))
         widest = max((edge_width(label) for s, t, label in edges if min(layer[s], layer[t]) == at), default=0)
         left += width + widest + _COLUMN_GAP + min(140, 4 * most_rows)  # edges to many nodes are not steep
-    return [
-        Place(at, round(x[at], 1), round(MARGIN + height[node] * most_rows * _ROW_HEIGHT, 1))
-        for node, at in sorted(layer.items())
-    ]
+    rows = {node: round(MARGIN + height[node] * most_rows * _ROW_HEIGHT, 1) for node in layer}
+    return [Place(across[at][0], rows[node], across[at][1], 30, at) for node, at in sorted(layer.items())]
 
 
 def _hops_from(firsts: Collection[int], count: int, edges: Iterable[tuple[int, int, str]]) -> list[int]:
@@ -265,71 +284,34 @@ _LABEL_PLACES = (0.65, 0.7, 0.6, 0.75, 0.55, 0.8, 0.5, 0.84, 0.45, 0.4, 0.35, 0.
 """Where on an edge its label may stand, the best first, from the end with more edges: there, edges are too close."""
 
 
-_Curve: TypeAlias = Sequence[tuple[float, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle, by its middle."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def overlaps(self, other: Box) -> bool:
-        """Tell whether both share some place."""
-        across = abs(self.x - other.x) * 2 < self.width + other.width
-        return across and abs(self.y - other.y) * 2 < self.height + other.height
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeShape:
-    """An edge as a cubic curve from subject to object; ``label`` is ``None`` where there is no room for it."""
-
-    edge: DrawnEdge
-    points: _Curve
-    label: Box | None
-
-
-def node_boxes(drawing: Drawing) -> dict[int, Box]:
-    """Return a box for each node; those of a column are of one width, so that no edge passes through a neighbour."""
-    widths: dict[int, float] = {}
-    for node in drawing.nodes:
-        widths[node.layer] = max(widths.get(node.layer, 0), node_width(node.label))
-    return {node.id: Box(node.x, node.y, widths[node.layer], 30) for node in drawing.nodes}
-
-
-def edge_shapes(drawing: Drawing, boxes: Mapping[int, Box]) -> list[EdgeShape]:
-    """Return a shape for each edge; edges between the same nodes are spread."""
-    degrees = Counter(end for edge in drawing.edges for end in (edge.source, edge.target))
-    beside = Counter(frozenset((edge.source, edge.target)) for edge in drawing.edges)
-    drawn: Counter[frozenset[int]] = Counter()
-    taken, shapes = list(boxes.values()), []
-    for edge in drawing.edges:
-        ends = frozenset((edge.source, edge.target))
-        points = _edge_curve(edge, drawing.nodes, boxes, drawn[ends], beside[ends])
+def _edge_shapes(
+    edges: Sequence[tuple[int, int, str]], nodes: Sequence[DrawnNode]
+) -> Iterator[tuple[_Curve, Box | None]]:
+    """Yield a curve for each edge, and where its label stands; edges between the same nodes are spread."""
+    degrees = Counter(end for edge in edges for end in edge[:2])
+    beside = Counter(frozenset(edge[:2]) for edge in edges)
+    drawn: Counter[frozenset[object]] = Counter()
+    taken: list[Box] = [*nodes]
+    for source, target, label in edges:
+        ends, width = frozenset[object]((source, target)), edge_width(label)
+        points = _edge_curve(nodes[source], nodes[target], width, drawn[ends] - (beside[ends] - 1) / 2, drawn[ends])
         drawn[ends] += 1
-        along = points if degrees[edge.source] >= degrees[edge.target] else points[::-1]
-        places = (Box(*_curve_point(along, at), edge_width(edge.label), 16) for at in _LABEL_PLACES)
-        label = next((box for box in places if not any(map(box.overlaps, taken))), None)
-        taken += [label] if label else []
-        shapes.append(EdgeShape(edge, points, label))
-    return shapes
+        along = points if degrees[source] >= degrees[target] else points[::-1]
+        places = (Box(*_curve_point(along, at), width, 16) for at in _LABEL_PLACES)
+        label_at = next((box for box in places if not any(map(box.overlaps, taken))), None)
+        taken += [label_at] if label_at else []
+        yield points, label_at
 
 
-def _edge_curve(
-    edge: DrawnEdge, nodes: Sequence[DrawnNode], boxes: Mapping[int, Box], place: int, beside: int
-) -> _Curve:
+def _edge_curve(start: DrawnNode, end: DrawnNode, label: float, spread: float, place: int) -> _Curve:
     """Draw from side to side of two columns; within a column, round its right side."""
-    start, end = boxes[edge.source], boxes[edge.target]
-    steps = nodes[edge.target].layer - nodes[edge.source].layer
+    steps = end.layer - start.layer
     leaving, coming = (1 if steps >= 0 else -1), (1 if steps <= 0 else -1)
     x1, x2 = start.x + leaving * start.width / 2, end.x + coming * end.width / 2
-    y1, y2, aside, reach = start.y, end.y, (place - (beside - 1) / 2) * _EDGE_SPREAD, abs(x2 - x1) / 4
+    y1, y2, aside, reach = start.y, end.y, spread * _EDGE_SPREAD, abs(x2 - x1) / 4
     if not steps:  # away from the edges that end in the middle of the side, and far enough for the label
-        turn, own = (7 if y1 < y2 else -7), edge_width(edge.label)
-        y1, y2, aside, reach = y1 + turn, y2 - turn, 0, (own / 2 + 8) / 0.75 + _EDGE_SPREAD * place
+        turn = 7 if y1 < y2 else -7
+        y1, y2, aside, reach = y1 + turn, y2 - turn, 0, (label / 2 + 8) / 0.75 + _EDGE_SPREAD * place
     return (x1, y1), (x1 + leaving * reach, y1 + aside), (x2 + coming * reach, y2 + aside), (x2, y2)
 
 
@@ -359,15 +341,13 @@ def answer_to_svg(answer: Answer) -> str:
 
 def drawing_to_svg(drawing: Drawing, *, title: str, below: Sequence[str] = ()) -> str:
     """Write the drawing as one SVG element, with lines of text below; the same drawing gives the same text."""
-    boxes = node_boxes(drawing)
-    shapes = edge_shapes(drawing, boxes)
-    left, top, right, bottom = _picture_bounds(shapes, boxes.values())
+    left, top, right, bottom = drawing.bounds
     more = f"+{drawing.left_out:,} more" if drawing else "Nothing to draw: the answer rests on no facts."
     below = [*([more] if drawing.left_out or not drawing else []), *below]
     shown = [shortened(line, _LONGEST_LINE) for line in below]
     bottom += _LINE_HEIGHT * len(shown)
     right = max([right, *(ceil(left + 2 * MARGIN + _text_width(line, 13)) for line in shown)])
-    names = {node.id: node.label for node in drawing.nodes}
+    names = [node.label for node in drawing.nodes]
     said = [f"{names[edge.source]} — {edge.label} → {names[edge.target]}" for edge in drawing.edges]
     key = f"{title}\n{drawing}{below}".encode("utf-8", "replace")
     name = "kgsparql-" + hashlib.sha256(key).hexdigest()[:12]  # two may be on one page
@@ -378,9 +358,9 @@ def drawing_to_svg(drawing: Drawing, *, title: str, below: Sequence[str] = ()) -
         f'<title id="{name}-t">{svg_text(title)}</title>',
         f'<desc id="{name}-d">{svg_text(". ".join([*said, *below]))}</desc>',
         f'<rect class="ground" x="{left}" y="{top}" {size} fill="#ffffff"/>',
-        *map(_edge_line, shapes),
-        *(_edge_label(shape.edge, shape.label) for shape in shapes if shape.label),
-        *(_node_element(node, boxes[node.id]) for node in drawing.nodes),
+        *map(_edge_line, drawing.edges),
+        *(_edge_label(edge, edge.label_at) for edge in drawing.edges if edge.label_at),
+        *map(_node_element, drawing.nodes),
         *(
             _text_element(line, left + MARGIN, bottom - MARGIN + _LINE_HEIGHT * at, anchor="start")
             for at, line in enumerate(shown, 1 - len(shown))
@@ -394,20 +374,10 @@ def svg_text(text: str) -> str:
     return escape(printable(text, _TEXT_LENGTH), quote=False)
 
 
-def _picture_bounds(shapes: Iterable[EdgeShape], boxes: Iterable[Box]) -> tuple[int, int, int, int]:
-    """Return left, top, right and bottom of the whole picture, with a margin."""
-    points = [(340.0, MARGIN), *(point for shape in shapes for point in shape.points)]
-    for box in [*boxes, *(shape.label for shape in shapes if shape.label)]:
-        points += [(box.x + side * box.width / 2, box.y + side * box.height / 2) for side in (-1, 1)]
-    xs, ys = zip(*points, strict=True)
-    return floor(min(xs) - MARGIN), floor(min(ys) - MARGIN), ceil(max(xs) + MARGIN), ceil(max(ys) + MARGIN)
-
-
-def _edge_line(shape: EdgeShape) -> str:
-    start, *rest = (f"{x:.1f},{y:.1f}" for x, y in shape.points)
-    (before, _), (x, y) = shape.points[2:]
+def _edge_line(edge: DrawnEdge) -> str:
+    start, *rest = (f"{x:.1f},{y:.1f}" for x, y in edge.points)
+    (before, _), (x, y) = edge.points[2:]
     base = x - 9 if before < x else x + 9
-    edge = shape.edge
     dashes = ' stroke-dasharray="5 4"' if edge.is_inverse else ""
     return (
         f'<g class="edge">{_title_element(edge.label, edge.predicate, edge.markers)}'
@@ -427,16 +397,16 @@ def _edge_label(edge: DrawnEdge, box: Box) -> str:
     return f'<g class="label">{_title_element(edge.label, edge.predicate, edge.markers)}{ground}{label}</g>'
 
 
-def _node_element(node: DrawnNode, box: Box) -> str:
+def _node_element(node: DrawnNode) -> str:
     """Write the box of a node, its label, and the first markers of an answer above its right corner."""
     fill, line, width = _LOOKS[node.role]
     described = f" ({node.description})" if node.description else ""
     shown = " ".join([*node.markers[:_SHOWN_MARKERS], *(["…"] if len(node.markers) > _SHOWN_MARKERS else [])])
-    corner = box.x + box.width / 2 - 3, box.y - box.height / 2 - 6
+    corner = node.x + node.width / 2 - 3, node.y - node.height / 2 - 6
     return (
         f'<g class="{node.role}">{_title_element(node.label + described, node.term, node.markers)}'
-        f'{_rect_start(box)} rx="{0 if node.role == "literal" else 7}" fill="{fill}" stroke="{line}" '
-        f'stroke-width="{width}"/>{_text_element(shortened(node.label, LONGEST_NODE), box.x, box.y)}'
+        f'{_rect_start(node)} rx="{0 if node.role == "literal" else 7}" fill="{fill}" stroke="{line}" '
+        f'stroke-width="{width}"/>{_text_element(shortened(node.label, LONGEST_NODE), node.x, node.y)}'
         f"{_text_element(shown, *corner, size=9, anchor='end') if node.role == 'answer' else ''}</g>"
     )
 

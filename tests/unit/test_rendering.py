@@ -21,7 +21,7 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, Sour
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Cut, Note
 from kgsparql.rdf.terms import Term, parse_term
-from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_svg, edge_shapes, node_boxes
+from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_svg
 from kgsparql.rendering.html import answer_to_html, mime_bundle
 from kgsparql.rendering.rows import separated
 from tests.world import ROOT, XSD
@@ -305,7 +305,7 @@ def answered(*items: EvidenceItem, answers: Sequence[Term] = (), labels: Mapping
 
 
 def facts(drawing: Drawing) -> set[tuple[str, str, str, bool]]:
-    labels = {one.id: one.label for one in drawing.nodes}
+    labels = [one.label for one in drawing.nodes]
     return {(labels[e.source], e.label, labels[e.target], e.is_inverse) for e in drawing.edges}
 
 
@@ -343,7 +343,7 @@ def test_more_than_the_most_nodes_are_counted_whole_paths_first() -> None:
     drawn = drawing_of(answered(*items))
     assert (len(drawn.nodes), drawn.left_out) == (13, 68)
     joined = {end for edge in drawn.edges for end in (edge.source, edge.target)}
-    assert joined == {one.id for one in drawn.nodes}
+    assert joined == set(range(len(drawn.nodes)))
     assert "+68 more" in drawing_to_svg(drawn, title="t")
     item = replace(along(path("a", ("p", "b"))), ends=tuple(node(f"end{i}") for i in range(500)))
     assert drawing_of(answered(item)).left_out == 500
@@ -364,14 +364,14 @@ def test_the_json_is_what_the_page_takes() -> None:
     made = drawing_of(asked).to_json()
     assert list(made) == ["view", "nodes", "edges", "left_out"]
     assert made["nodes"][0] | {"x": 0, "y": 0} == {
-        "width": made["nodes"][0]["width"],
-        "id": 0, "term": "<http://e.org/bob>", "label": "Bob", "description": "", "layer": 1, "x": 0, "y": 0,
+        "width": made["nodes"][0]["width"], "height": 30,
+        "term": "<http://e.org/bob>", "label": "Bob", "description": "", "layer": 1, "x": 0, "y": 0,
         "role": "answer", "markers": ("P1",),
     }  # fmt: skip
     drawn = ("points", "label_at")
     assert [len(made["edges"][0].pop(name)) for name in drawn] == [4, 4]
     assert made["edges"] == [
-        {"id": 0, "source": 0, "target": 1, "label": "knows", "predicate": "http://e.org/p/knows", "markers": ("P1",),
+        {"source": 0, "target": 1, "label": "knows", "predicate": "http://e.org/p/knows", "markers": ("P1",),
          "is_inverse": True},
     ]  # fmt: skip
 
@@ -397,9 +397,8 @@ def graph(triples: Triples) -> Answer:
 def test_nodes_and_labels_stand_apart_and_edges_do_not_cross() -> None:
     for triples in (STAR, LOOPS, RING, MANY_WAYS):
         drawn = drawing_of(graph(triples))
-        nodes = node_boxes(drawn)
-        labels = [shape.label for shape in edge_shapes(drawn, nodes)]
-        boxes = [*nodes.values(), *(label for label in labels if label)]
+        labels = [edge.label_at for edge in drawn.edges]
+        boxes = [*drawn.nodes, *(label for label in labels if label)]
         assert None not in labels
         assert [(a, b) for a, b in combinations(boxes, 2) if a.overlaps(b)] == []
     tangled = [("a", "p", 1, False), ("a", "p", 2, False), ("a", "p", 3, False)]
