@@ -7,7 +7,6 @@ from kgsparql.exploration.batched_select import (
     Found,
     Label,
     NeighbourGroup,
-    PredicateCount,
     PredicatePath,
     Text,
     walk_ends,
@@ -20,7 +19,7 @@ from kgsparql.exploration.predicate_paths import paths_of_several
 from kgsparql.exploration.shortest_paths import shortest_paths
 
 __all__ = [
-    "Description", "Found", "Label", "NeighbourGroup", "PredicateCount", "PredicatePath", "StatementSide", "Text",
+    "Description", "Found", "Label", "NeighbourGroup", "PredicatePath", "StatementSide", "Text",
     "by_label", "degrees", "descriptions", "labels", "mediated_paths", "missing_sides", "neighbours",
     "paths_of_several", "predicate_counts", "predicates", "shortest_paths", "statement_sides",
     "texts", "types", "walk_ends", "walk_ways",

@@ -29,24 +29,8 @@ class Found(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class PredicateCount:
-    """The number of neighbours that an entity has along one step.
-
-    :param exact: ``False`` if there may be more; :meth:`__str__` then shows ``10,000+``.
-    """
-
-    entity: IRI
-    step: Step
-    count: int
-    exact: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.step} ({self.count:,}{'' if self.exact else '+'})"
-
-
-@dataclass(frozen=True, slots=True)
 class NeighbourGroup:
-    """The neighbours of an entity along one step, at most as many as were asked for.
+    """The neighbours of an entity along one step, at most as many as were asked for; none where they were only counted.
 
     :param count: of all neighbours; at least so many if ``exact`` is ``False``.
     :param mediated: paths of two hops through those neighbours that are blank nodes.

@@ -13,7 +13,7 @@ from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import GRAPH_FAILED, InputError, StoreError
 from kgsparql.exploration.batched_select import (
     Found,
-    PredicateCount,
+    NeighbourGroup,
     batched_select,
     entities_of,
     skipped_in,
@@ -43,7 +43,7 @@ _COUNT_S = 20.0
 
 def predicates(
     graph: KnowledgeGraph, entities: Iterable[Term], *, direction: Directions = "both", skip: Iterable[IRI] = UNWALKED
-) -> Found[PredicateCount]:
+) -> Found[NeighbourGroup]:
     """Count the predicates at each entity, with the number of distinct neighbours that each leads to.
 
     One query for a chunk of entities. Entities are in the order given, the steps of each in lexical order.
@@ -58,13 +58,13 @@ def predicates(
         key_of=lambda solution: solution["entity"], bound=COUNTED,
         weight=lambda solution: whole_number(solution["solutions"]),
     )  # fmt: skip
-    counts: dict[Term, list[PredicateCount]] = {entity: [] for entity in starts}
+    counts: dict[Term, list[NeighbourGroup]] = {entity: [] for entity in starts}
     for solution in batched.seen:
         entity, predicate = solution["entity"], solution["predicate"]
         way: Direction = "forward" if "forward" in solution else "inverse"
         if isinstance(entity, IRI) and isinstance(predicate, IRI):
-            count = whole_number(solution[way])
-            counts[entity].append(PredicateCount(entity, Step(predicate, way), count, entity not in batched.over))
+            count, is_exact = whole_number(solution[way]), entity not in batched.over
+            counts[entity].append(NeighbourGroup(entity, Step(predicate, way), (), count, is_exact))
     cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in batched.over.items())
     ordered = [c for entity in starts for c in sorted(counts[entity], key=lambda count: step_key(count.step))]
     return Found(tuple(ordered), tuple(cuts))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
@@ -16,7 +17,6 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
-    PredicateCount,
     batched_select,
     entities_of,
     far_end,
@@ -76,8 +76,7 @@ def mediated_paths(
     return found, cuts
 
 
-def _pair_in(solution: Solution) -> tuple[Term, Term]:
-    return solution["entity"], solution["predicate"]
+_pair_in = itemgetter("entity", "predicate")
 
 
 def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI | None]:
@@ -193,17 +192,13 @@ def _groups_and_cuts(
         graph,
         chosen.query,
         starts,
-        key_of=_entity_of,
+        key_of=itemgetter("entity"),
         bound=lambda number: min(BOUND, 2_000 + 200 * number),  # 10,000 from a hub would not be used
         chunk_size=max(1, graph.chunk_size // rows_of_one),
     )
     hubs, cuts = _hub_groups(graph, batched.over, chosen, limit) if batched.over else ({}, [])
     groups, more = _with_mediators(graph, _groups_of(batched.solutions) | hubs, direction=direction, skip=chosen.skip)
     return {key: _first_neighbours(group, limit) for key, group in groups.items()}, cuts + more
-
-
-def _entity_of(solution: Solution) -> IRI:
-    return cast("IRI", solution["entity"])
 
 
 def _groups_of(solutions: Iterable[Solution]) -> dict[Group, NeighbourGroup]:
@@ -227,19 +222,19 @@ def _hub_groups(
     for (entity, _), count in counts.items():
         totals[entity] += count.count if count.exact else BOUND + 1
     whole = [entity for entity, total in totals.items() if total <= BOUND]
-    batched = batched_select(graph, chosen.query, whole, key_of=_entity_of, chunk_size=1)
+    batched = batched_select(graph, chosen.query, whole, key_of=itemgetter("entity"), chunk_size=1)
     groups = _groups_of(batched.solutions)
     larger = {group: count for group, count in counts.items() if group[0] not in whole or group[0] in batched.over}
     seen = _ends_of_groups(solution for entity, some in hubs.items() if entity not in whole for solution in some)
     for group, ends in _some_of_each(graph, larger, seen, limit).items():
-        groups[group] = NeighbourGroup(*group, tuple(ends), larger[group].count, larger[group].exact)
+        groups[group] = replace(larger[group], neighbours=tuple(ends))
     lost = (group for group in larger if group not in groups)  # an endpoint cut its result
     cuts = (Cut("neighbours", 0, larger[g].count if larger[g].exact else None, f"{g[0]} {g[1]}") for g in lost)
     return groups, [*counted.cuts, *cuts]
 
 
 def _some_of_each(
-    graph: KnowledgeGraph, counts: Mapping[Group, PredicateCount], seen: Mapping[Group, Sequence[Term]], limit: int
+    graph: KnowledgeGraph, counts: Mapping[Group, NeighbourGroup], seen: Mapping[Group, Sequence[Term]], limit: int
 ) -> dict[Group, list[Term]]:
     """Find the first neighbours of each small group in order, as long as few are fetched; any of other groups."""
     members: dict[Group, list[Term]] = {}

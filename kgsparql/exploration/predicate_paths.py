@@ -11,12 +11,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.exploration.adjacency_search import Hops, neighbours_of, ranges, walked_steps
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
-    PredicateCount,
     PredicatePath,
     entities_of,
     order_key,
@@ -32,7 +30,6 @@ from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
 T = TypeVar("T")
-Row = TypeVar("Row", NeighbourGroup, PredicateCount)
 Keep: TypeAlias = Callable[[Sequence[PredicatePath]], Collection[PropertyPath]]
 
 # In place of the number of a term or a step where there is none.
@@ -63,45 +60,15 @@ def paths_of_several(
     for start, skip, keep in starts:
         (entity,), skipped = entities_of([start]), skipped_in(graph, skip)
         own = asked.setdefault(skipped, _Asked(graph, direction, skipped, frontier))
-        steps, none = _steps_from(graph, entity, own), np.array([_NONE])
-        first = _Level(
-            steps, entity, frontier, (PropertyPath(()),), none, none + 1, np.array([steps.numbers[entity]]),
-            np.array([[_NONE] * 2]), np.empty((0, 4), np.int64),
-        )  # fmt: skip
-        searches.append(_SearchFrom(first, keep))
+        searches.append(_Search(_steps_from(entity, own), entity, keep))
     for hops in range(1, max_hops + 1):
         is_last = hops == max_hops and hops > 1
         for own in asked.values():
-            wanted = [ends for one in searches if one.level.steps.asked is own for ends in one.level.to_be_asked()]
-            if len(searches) > 1 and wanted:
-                (own.counts if is_last else own.neighbours)(sorted(set(wanted), key=str))
+            wanted = {end for one in searches if one.steps.asked is own for end in one.to_be_asked()}
+            (own.counts if is_last else own.neighbours)(sorted(wanted, key=str))
         for one in searches:
             one.walk_on(is_last=is_last, is_kept=hops < max_hops)
     return [Found(tuple(one.found), tuple(one.cuts)) for one in searches]
-
-
-@dataclass(slots=True)
-class _SearchFrom:
-    """A search from one entity, and what it found so far."""
-
-    level: _Level
-    keep: Keep | None
-    found: list[PredicatePath] = field(default_factory=list)
-    cuts: dict[Cut, None] = field(default_factory=dict)
-
-    def walk_on(self, *, is_last: bool, is_kept: bool) -> None:
-        """Find the paths one step longer, and keep those that are walked on from."""
-        if not self.level.shapes:
-            return
-        if is_last:
-            last, more = self.level.last_step()
-            self.found += map(PredicatePath, last)
-        else:
-            self.level, more = self.level.longer()
-            self.found += (own := self.level.paths())
-            if self.keep is not None and own and is_kept:
-                self.level = self.level.only(frozenset(self.keep(own)))
-        self.cuts.update(dict.fromkeys(more))
 
 
 class _Asked:
@@ -109,33 +76,28 @@ class _Asked:
 
     def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI], limit: int) -> None:
         self.graph, self.direction, self.skipped, self.limit = graph, direction, skipped, limit
+        self.neighbours = _AskedOnce(partial(neighbours, graph, direction=direction, skip=skipped, limit=limit))
+        self.counts = _AskedOnce(partial(predicates, graph, direction=direction, skip=skipped))
+
+
+class _AskedOnce:
+    """Asks about entities, about each once."""
+
+    def __init__(self, ask: Callable[[Sequence[IRI]], Found[NeighbourGroup]]) -> None:
+        self._ask = ask
         self._groups: dict[IRI, list[NeighbourGroup]] = {}
-        self._counts: dict[IRI, list[PredicateCount]] = {}
-        self._cuts: dict[tuple[bool, str], list[Cut]] = defaultdict(list)  # of neighbours, or of counts
+        self._cuts: dict[str, list[Cut]] = defaultdict(list)
 
-    def neighbours(self, entities: Sequence[IRI]) -> Found[NeighbourGroup]:
-        """Find at most so many neighbours of each entity by each step."""
-        ask = partial(neighbours, self.graph, direction=self.direction, skip=self.skipped, limit=self.limit)
-        return self._known(entities, self._groups, ask)
-
-    def counts(self, entities: Sequence[IRI]) -> Found[PredicateCount]:
-        """Count the neighbours of each entity by each step."""
-        ask = partial(predicates, self.graph, direction=self.direction, skip=self.skipped)
-        return self._known(entities, self._counts, ask)
-
-    def _known(
-        self, entities: Sequence[IRI], known: dict[IRI, list[Row]], ask: Callable[[Sequence[IRI]], Found[Row]]
-    ) -> Found[Row]:
-        is_counted = known is self._counts
-        if new := [entity for entity in entities if entity not in known]:
-            found = ask(new)
-            known.update({entity: [] for entity in new})
-            for row in found.items:
-                known[row.entity].append(row)
+    def __call__(self, entities: Sequence[IRI]) -> Found[NeighbourGroup]:
+        if new := [entity for entity in entities if entity not in self._groups]:
+            found = self._ask(new)
+            self._groups.update({entity: [] for entity in new})
+            for group in found.items:
+                self._groups[group.entity].append(group)
             for cut in found.cuts:
-                self._cuts[is_counted, cut.where.partition(" ")[0]].append(cut)
-        cuts = (cut for entity in entities for cut in self._cuts.get((is_counted, str(entity)), ()))
-        return Found(tuple(row for entity in entities for row in known[entity]), tuple(cuts))
+                self._cuts[cut.where.partition(" ")[0]].append(cut)
+        cuts = (cut for entity in entities for cut in self._cuts.get(str(entity), ()))
+        return Found(tuple(group for entity in entities for group in self._groups[entity]), tuple(cuts))
 
 
 # Hops from some terms; what lies behind blank nodes, whose numbers stand between those of a term and a step, and those
@@ -330,42 +292,57 @@ class _AdjacencySteps(_QuerySteps):
         return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]
 
 
-def _steps_from(graph: KnowledgeGraph, start: IRI, asked: _Asked) -> _QuerySteps:
-    view = graph.adjacency_view()
+def _steps_from(start: IRI, asked: _Asked) -> _QuerySteps:
+    view = asked.graph.adjacency_view()
     if view is None or view.adjacency.has_statements or view.adjacency.number(start) is None:
         return _QuerySteps(asked)
     return _AdjacencySteps(asked, view)
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """The paths of one length. A row stands for a path and one of its ends; rows are sorted by both.
+class _Search:
+    """A search from one entity: what it found so far, and the paths of the length that it has reached.
 
-    :param shapes: the paths, in lexical order.
-    :param last: the number of each path's last step.
-    :param path: of each row, the place of the path in ``shapes``.
-    :param end: of each row, the number of the end.
-    :param before: of each row, the numbers of two terms just before the end, or of the only one; shape ``(rows, 2)``.
-    :param behind: of each end behind a blank node: the place of the path to that, the next step, the end, and the blank
+    A row stands for a path and one of its ends; rows are sorted by both.
+
+    :ivar shapes: the paths, in lexical order.
+    :ivar last: the number of each path's last step.
+    :ivar path: of each row, the place of the path in ``shapes``.
+    :ivar end: of each row, the number of the end.
+    :ivar before: of each row, the numbers of two terms just before the end, or of the only one; shape ``(rows, 2)``.
+    :ivar behind: of each end behind a blank node: the place of the path to that, the next step, the end, and the blank
         node; shape ``(n, 4)``.
     """
 
-    steps: _QuerySteps
-    start: IRI
-    frontier: int
-    shapes: tuple[PropertyPath, ...]
-    last: Numbers
-    path: Numbers
-    end: Numbers
-    before: Numbers
-    behind: Numbers
+    def __init__(self, steps: _QuerySteps, start: IRI, keep: Keep | None) -> None:
+        self.steps, self.start, self.keep = steps, start, keep
+        self.found: list[PredicatePath] = []
+        self.cuts: dict[Cut, None] = {}
+        self.shapes: tuple[PropertyPath, ...] = (PropertyPath(()),)
+        first: Numbers = np.array([[_NONE], [0], [steps.numbers[start]]])
+        self.last, self.path, self.end = first
+        self.before: Numbers = np.array([[_NONE] * 2])
+        self.behind: Numbers = np.empty((0, 4), np.int64)
 
     def to_be_asked(self) -> list[IRI]:
         """List the ends that queries are about when the paths get longer."""
         by_queries = type(self.steps) is _QuerySteps and len(self.shapes) > 0
         return self.steps.entities(sorted_once(self.end)) if by_queries else []
 
-    def paths(self) -> list[PredicatePath]:
+    def walk_on(self, *, is_last: bool, is_kept: bool) -> None:
+        """Find the paths one step longer, and keep those that are walked on from."""
+        if not self.shapes:
+            return
+        began = time.perf_counter()
+        if is_last:
+            self._take_last_step()
+        else:
+            self._take_step()
+            self.found += (own := self._paths())
+            if self.keep is not None and own and is_kept:
+                self._leave_others(frozenset(self.keep(own)))
+        self.steps.report(began, self.start, len(self.shapes))
+
+    def _paths(self) -> list[PredicatePath]:
         """List the paths in lexical order, with their ends."""
         bounds = np.searchsorted(self.path, np.arange(len(self.shapes) + 1)).tolist()
         return [
@@ -373,20 +350,18 @@ class _Level:
             for place, shape in enumerate(self.shapes)
         ]
 
-    def only(self, wanted: Collection[PropertyPath]) -> _Level:
-        """Keep those of the paths that are wanted."""
+    def _leave_others(self, wanted: Collection[PropertyPath]) -> None:
+        """Keep only those of the paths that are wanted."""
         kept = np.array([shape in wanted for shape in self.shapes], np.bool_)
-        places = np.cumsum(kept) - 1
-        rows, behind = kept[self.path], self.behind[kept[self.behind[:, 0]]]
-        behind[:, 0] = places[behind[:, 0]]
-        return replace(
-            self, shapes=tuple(shape for shape in self.shapes if shape in wanted), last=self.last[kept],
-            path=places[self.path[rows]], end=self.end[rows], before=self.before[rows], behind=behind,
-        )  # fmt: skip
+        places, rows = np.cumsum(kept) - 1, kept[self.path]
+        self.behind = self.behind[kept[self.behind[:, 0]]]
+        self.behind[:, 0] = places[self.behind[:, 0]]
+        self.shapes, self.last = tuple(shape for shape in self.shapes if shape in wanted), self.last[kept]
+        self.path, self.end, self.before = places[self.path[rows]], self.end[rows], self.before[rows]
 
-    def longer(self) -> tuple[_Level, Sequence[Cut]]:
-        """Find the paths one step longer."""
-        began = time.perf_counter()
+    def _take_step(self) -> None:
+        """Make the paths one step longer."""
+        frontier = self.steps.asked.limit
         hops, far, cuts = self.steps.limited(sorted_once(self.end))
         keys, heads, tails = self._hops_onward(hops)
         first = starts_of(keys, heads)
@@ -395,35 +370,30 @@ class _Level:
         before[:, 0] = tails[first]
         before[several, 1] = tails[first[several] + 1]
         behind = self._ends_behind(far)
-        distinct = keys[starts_of(keys)]
-        if len(behind):
-            distinct = np.union1d(distinct, behind[:, 0])
-            behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
-        shapes, last = self._paths_of_keys(distinct)
+        distinct = np.union1d(keys[starts_of(keys)], behind[:, 0])
+        behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
+        self.shapes, self.last = self._paths_of_keys(distinct)
         path = np.searchsorted(distinct, keys[first])
-        counts = np.bincount(path, minlength=len(shapes))
+        counts = np.bincount(path, minlength=len(self.shapes))
         more = [
-            Cut("ends", self.frontier, int(counts[place]), f"{self.start} {shapes[place]}")
-            for place in np.flatnonzero(counts > self.frontier).tolist()
+            Cut("ends", frontier, int(counts[place]), f"{self.start} {self.shapes[place]}")
+            for place in np.flatnonzero(counts > frontier).tolist()
         ]
-        kept = np.arange(len(path)) - (np.cumsum(counts) - counts)[path] < self.frontier
-        self.steps.report(began, self.start, len(shapes))
-        return replace(
-            self, shapes=shapes, last=last, path=path[kept], end=heads[first[kept]], before=before[kept], behind=behind
-        ), (*cuts, *more)
+        self.cuts.update(dict.fromkeys((*cuts, *more)))
+        kept = np.arange(len(path)) - (np.cumsum(counts) - counts)[path] < frontier
+        self.path, self.end, self.before, self.behind = path[kept], heads[first[kept]], before[kept], behind
 
-    def last_step(self) -> tuple[tuple[PropertyPath, ...], Sequence[Cut]]:
-        """Find the paths one step longer, without their ends."""
-        began = time.perf_counter()
+    def _take_last_step(self) -> None:
+        """Make the paths one step longer, without their ends."""
         hops, cuts = self.steps.counted(sorted_once(self.end))
+        self.cuts.update(dict.fromkeys(cuts))
         keys = [self._path_keys(self.behind[:, 0], self.behind[:, 1])]
         for rows, onward in self._rows_with_hops(hops.tails):
             # A step back is taken only where it leads to more than the term just left.
             leads_on = ~self._goes_back(rows, hops.steps[onward]) | (hops.counts[onward] > 1)
             keys.append(sorted_once(self._path_keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
-        shapes, _ = self._paths_of_keys(sorted_once(np.concatenate(keys)))
-        self.steps.report(began, self.start, len(shapes))
-        return shapes, cuts
+        self.shapes, _ = self._paths_of_keys(sorted_once(np.concatenate(keys)))
+        self.found += map(PredicatePath, self.shapes)
 
     def _rows_with_hops(self, tails: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
         """Join each row with each hop from its end: the places of both; some whole paths at a time."""

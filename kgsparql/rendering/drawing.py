@@ -290,10 +290,10 @@ def _edge_shapes(
     """Yield a curve for each edge, and where its label stands; edges between the same nodes are spread."""
     degrees = Counter(end for edge in edges for end in edge[:2])
     beside = Counter(frozenset(edge[:2]) for edge in edges)
-    drawn: Counter[frozenset[object]] = Counter()
+    drawn: Counter[frozenset[int]] = Counter()
     taken: list[Box] = [*nodes]
     for source, target, label in edges:
-        ends, width = frozenset[object]((source, target)), edge_width(label)
+        ends, width = frozenset[int]((source, target)), edge_width(label)
         points = _edge_curve(nodes[source], nodes[target], width, drawn[ends] - (beside[ends] - 1) / 2, drawn[ends])
         drawn[ends] += 1
         along = points if degrees[source] >= degrees[target] else points[::-1]

@@ -13,7 +13,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
-from kgsparql.exploration import PredicateCount, neighbours
+from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.documents import BYTES_PER_TOKEN
 from kgsparql.rdf import path_queries
@@ -68,7 +68,7 @@ class Expansion:
 
     frontier: Frontier
     step: Step
-    counts: Mapping[IRI, PredicateCount]
+    counts: Mapping[IRI, NeighbourGroup]
 
     @property
     def path(self) -> PropertyPath:
@@ -147,7 +147,7 @@ def expansions_of(frontiers: Sequence[Frontier], session: Session) -> list[Expan
     counts = predicate_counts(entities, session, skip=UNWALKED, begins=begins)
     expansions: list[Expansion] = []
     for frontier in frontiers:
-        steps: dict[Step, dict[IRI, PredicateCount]] = {}
+        steps: dict[Step, dict[IRI, NeighbourGroup]] = {}
         for entity, way in frontier.ways.items():
             for count in counts.get(entity, ()):
                 back = bool(way.hops) and count.step.inverts(way.hops[-1].step)

@@ -14,7 +14,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
-from kgsparql.exploration import NeighbourGroup, PredicateCount
+from kgsparql.exploration import NeighbourGroup
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
@@ -74,7 +74,7 @@ class Offer:
 
     place: int
     path: Path
-    count: PredicateCount
+    count: NeighbourGroup
     again: bool
     share: float = 0.0
     siblings: tuple[Path, ...] = ()

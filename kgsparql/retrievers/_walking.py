@@ -21,7 +21,7 @@ from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import statement_hops, statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
-from kgsparql.exploration import Found, NeighbourGroup, PredicateCount, neighbours, predicates
+from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
@@ -48,7 +48,7 @@ _WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W
 
 def predicate_counts(
     entities: Iterable[Term], session: Session, *, skip: frozenset[IRI], begins: bool
-) -> dict[Term, list[PredicateCount]]:
+) -> dict[Term, list[NeighbourGroup]]:
     """Count the predicates at entities: one query, and one more where a walk begins at classes, for their instances."""
     wanted = dict.fromkeys(entities)
     linked = session.links if begins and session.direction != "forward" else ()
@@ -58,7 +58,7 @@ def predicate_counts(
     if starts:
         found.append(predicates(session.graph, starts, direction=session.direction, skip=skip - {RDF_TYPE}))
     session.note_cuts(cut for own in found for cut in own.cuts)
-    counts: dict[Term, list[PredicateCount]] = {}
+    counts: dict[Term, list[NeighbourGroup]] = {}
     for count in (count for own in found for count in own.items if count.step != Step(RDF_TYPE)):
         counts.setdefault(count.entity, []).append(count)
     return counts

@@ -335,7 +335,6 @@ def test_Q16_more_than_can_be_counted_is_a_lower_bound() -> None:
     graph = OxigraphGraph(store, name="hub", fingerprint="0")
     found = predicates(graph, [ex("hub")])
     assert [(count.count >= 200_000, count.exact) for count in found.items] == [(True, False)]
-    assert str(found.items[0]).endswith("+)")
     assert [(cut.what, cut.known, cut.where) for cut in found.cuts] == [("predicates", None, str(ex("hub")))]
     near = neighbours(graph, [ex("hub")])
     assert (len(near.items[0].neighbours), near.items[0].exact) == (10, False)
