@@ -6,7 +6,6 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -205,6 +204,5 @@ def _embedder_finding(spec: str, timeout_s: float) -> CheckResult:
         hint = "the first use downloads it from the hub; or name a directory that holds a model"
         return CheckResult(f"{printable(shown_source(spec), 100)} is not on this machine", hint, "absent")
     began = time.perf_counter()
-    with closing(embedder) if isinstance(embedder, OpenAIEmbedder) else nullcontext():
-        size = embedder.embed(["Where was Marie Curie born?"]).shape[1]
+    size = embedder.embed(["Where was Marie Curie born?"]).shape[1]
     return CheckResult(f"{source}; a vector of {size} numbers in {time.perf_counter() - began:.1f} s")

@@ -40,7 +40,7 @@ DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS
 
 
 def opened_dataset(
-    dataset: str, graph: GraphOptions, *, lang: str, limit: int | None = None, seed: int = 0
+    dataset: str, graph: GraphOptions, *, lang: str, limit: int | None, seed: int
 ) -> tuple[Dataset, GraphOptions]:
     """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
 
@@ -177,7 +177,7 @@ def run(
 
 
 def _known_questions(
-    dataset: Dataset, knowledge: KnowledgeBase, begun: Run | None = None
+    dataset: Dataset, knowledge: KnowledgeBase, begun: Run | None
 ) -> tuple[tuple[Question, ...], dict[str, Any]]:
     """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
     from kgsparql.evaluation.datasets import LEFT_OUT

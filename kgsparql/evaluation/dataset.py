@@ -11,7 +11,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri, parse_term, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri, parse_term
 
 _T = TypeVar("_T")
 
@@ -121,12 +121,6 @@ def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> 
     if len(variables) > 1 and any(isinstance(term, IRI) for term in found):
         return tuple(term for term in found if isinstance(term, IRI))
     return tuple(found)
-
-
-def first_texts(texts: Sequence[str], most: int = 5) -> str:
-    """Write the first of some texts, and how many more there are."""
-    more = f", … {len(texts) - most:,} more" if len(texts) > most else ""
-    return ", ".join(printable(text, 120) for text in texts[:most]) + more
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from contextlib import closing
 from kgsparql.answering.ask_options import ignore
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
-from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, first_texts, gold_terms
+from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
 from kgsparql.evaluation.question_formats import iris_in
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term
+from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, printable
 
 MAX_ROWS = 100_000  # solutions of one gold query: nobody asks a question with more answers
 _MAX_TERMS = 3  # that a reason names
@@ -108,8 +108,8 @@ def _gold_results(
     for question_id, result in found.items():
         absent = [term for term in result.named if term not in known]
         if says_nothing(result.terms, result.named, absent):
-            reason = f"the graph does not mention {first_texts(list(map(str, absent)), _MAX_TERMS)}"
-            found[question_id] = _GoldResult((), reason)
+            named = ", ".join(printable(str(term), 120) for term in absent[:_MAX_TERMS])
+            found[question_id] = _GoldResult((), f"the graph does not mention {named}")
     return found
 
 
