@@ -96,7 +96,7 @@ def asked_of(path: Path, questions: Sequence[Path], quick: int) -> list[Asked]:
         is_right = float(is_gold or (answer.status == "not_in_graph" and not own.gold))
         found.append(_asked(name, "meaning", answer, is_right, is_right))
     try:
-        paths = make(knowledge, MADE // quick).questions if is_small else ()
+        paths = make(knowledge, MADE // quick) if is_small else ()
     except KgsparqlError:  # nothing in it has a name, or no path leads to few
         paths = ()
     gold = [Question(id=p.text, text=p.text, answers=tuple(GoldAnswer(*a) for a in p.answers.items())) for p in paths]

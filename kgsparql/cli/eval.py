@@ -5,7 +5,8 @@ Without the name of a command, what follows ``eval`` is a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.runs.directory import Run
     from kgsparql.evaluation.runs.running import MethodProgress
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.made_questions.making import MadeQuestions
+    from kgsparql.made_questions.making import MadeQuestion
 
 _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 
@@ -85,7 +86,7 @@ def make(
         made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
         write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
     c.write("\n".join(_made_lines(made, output, count)), None)
-    if len(made.questions) < count:
+    if len(made) < count:
         graph.say(
             f"no more: {QUESTIONS_OF_A_TOPIC} questions of a topic, 1 to {max_answers} answers, each in other words"
         )
@@ -94,11 +95,12 @@ def make(
     graph.say(f"measure: kgsparql eval {output} {'-k GRAPH ' * (not is_file)}-o RUN")
 
 
-def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
-    of = f" of {count:,}" if len(made.questions) < count else ""
-    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in made.counts.items())
-    examples = (f"  {printable(q.text, 200)}" for q in made.questions[:: max(1, len(made.questions) // _MAX_EXAMPLES)])
-    return [f"{len(made.questions):,}{of} questions in {output}", *counts, "for example:", *examples]
+def _made_lines(made: Sequence[MadeQuestion], output: Path, count: int) -> list[str]:
+    cells = Counter(question.cell for question in made)
+    of = f" of {count:,}" if len(made) < count else ""
+    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in sorted(cells.items()))
+    examples = (f"  {printable(q.text, 200)}" for q in made[:: max(1, len(made) // _MAX_EXAMPLES)])
+    return [f"{len(made):,}{of} questions in {output}", *counts, "for example:", *examples]
 
 
 _WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1."

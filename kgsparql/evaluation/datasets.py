@@ -35,7 +35,7 @@ from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.frequent_paths import drawn
-from kgsparql.made_questions.making import MadeQuestion, MadeQuestions
+from kgsparql.made_questions.making import MadeQuestion
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.files import replace_text
 
@@ -271,7 +271,7 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
 
 
 def write_dataset(
-    folder: Path, made: MadeQuestions, knowledge: KnowledgeBase, *, sources: Sequence[str], seed: int
+    folder: Path, made: Sequence[MadeQuestion], knowledge: KnowledgeBase, *, sources: Sequence[str], seed: int
 ) -> None:
     """Write questions as a folder that :func:`load` reads.
 
@@ -286,7 +286,7 @@ def write_dataset(
         "source": f"made by kgsparql eval make from {knowledge.graph.name}", "licence": "that of the graph",
         "graph": graph, "fingerprint": knowledge.graph.fingerprint, "seed": seed,
     }  # fmt: skip
-    entries = (_question_entry(question, number) for number, question in enumerate(made.questions, 1))
+    entries = (_question_entry(question, number) for number, question in enumerate(made, 1))
     lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
     with store_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)

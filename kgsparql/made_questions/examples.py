@@ -19,8 +19,7 @@ from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.frequent_paths import SampleSize
 from kgsparql.made_questions.making import MadeQuestion, make
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import Literal, Term
 
 Kind = OneOf["one hop", "two hops", "count", "inverse"]
 
@@ -72,29 +71,24 @@ _STILTED = re.compile(r"\b(?:has|have) .* as\b")  # a wording that is right, but
 
 @dataclass(frozen=True, slots=True)
 class _Example:
-    """Question that may be shown, and what must come out for that.
-
-    :param names: of the answers, in one line.
-    """
+    """Made question that may be shown, in one of its forms."""
 
     text: str
     kind: Kind
-    topic: IRI
-    path: PropertyPath
-    answers: frozenset[Term]
-    names: str
+    made: MadeQuestion
 
     def is_like(self, other: _Example) -> bool:
         """Tell whether both are about the same entity, or ask for the same."""
-        return self.topic == other.topic or self.path.steps[-1] == other.path.steps[-1]
+        own, others = self.made.walk, other.made.walk
+        return own.start == others.start or own.path.steps[-1] == others.path.steps[-1]
 
     def is_answered_by(self, answer: Answer) -> bool:
         """Tell whether an answer is whole and right."""
         if answer.status != "answered" or answer.gaps:
             return False
         if self.kind == "count":
-            return isinstance(answer.value, Literal) and answer.value.value == str(len(self.answers))
-        return {one.term for one in answer.best} == self.answers
+            return isinstance(answer.value, Literal) and answer.value.value == str(len(self.made.answers))
+        return {one.term for one in answer.best} == self.made.answers.keys()
 
 
 def example_questions(knowledge: KnowledgeBase, *, count: int = 4) -> tuple[str, ...]:
@@ -115,8 +109,8 @@ def example_questions(knowledge: KnowledgeBase, *, count: int = 4) -> tuple[str,
         made = make(knowledge, _MADE, seed=0, max_hops=2, max_answers=_MAX_ANSWERS, size=_SIZE)
     except NotFoundError:  # nothing in it has a name, or leads to anything that has
         return ()
-    found = list(_about_things(knowledge, [one for question in made.questions for one in _example_forms(question)]))
-    topics = sorted({example.topic for example in found}, key=str)
+    found = list(_about_things(knowledge, [one for question in made for one in _example_forms(question)]))
+    topics = sorted({example.made.walk.start for example in found}, key=str)
     ranked = _ranked_examples(found, degrees(knowledge.graph, topics))
     chosen: list[_Example] = []
     turns = deque(_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
@@ -149,26 +143,25 @@ def _can_be_asked(knowledge: KnowledgeBase) -> bool:
 
 def _about_things(knowledge: KnowledgeBase, examples: Sequence[_Example]) -> Iterator[_Example]:
     """Leave out those that are about a term of an ontology: a class or a property."""
-    kinds = types(knowledge.graph, {example.topic for example in examples})
+    kinds = types(knowledge.graph, {example.made.walk.start for example in examples})
     for example in examples:
-        if not any(_OF_ONTOLOGIES.match(kind.value) for kind in kinds.get(example.topic, ())):
+        if not any(_OF_ONTOLOGIES.match(kind.value) for kind in kinds.get(example.made.walk.start, ())):
             yield example
 
 
 def _example_forms(question: MadeQuestion) -> Iterator[_Example]:
     """Yield a made question as a person would ask it, and the question how many answers it has."""
-    labels, walk = question.answers.values(), question.walk
+    labels = question.answers.values()
     says_itself = any(label.casefold() in question.topic.casefold() for label in labels)
     are_plain = all(label[:1].isalnum() and not _MACHINE_CODE.search(label) for label in labels)
     if says_itself or not are_plain or not _is_readable(question.text, question.topic):
         return
-    terms, names = frozenset(question.answers), " ".join(labels)
     hops, direction = question.cell
     inverse = hops == 1 and direction == "inverse"
     kind: Kind = "inverse" if inverse else "one hop" if hops == 1 else "two hops"
-    yield _Example(question.text, kind, walk.start, walk.path, terms, names)
-    if inverse and len(terms) > 1 and question.how_many.startswith("How many "):
-        yield _Example(question.how_many, "count", walk.start, walk.path, terms, names)
+    yield _Example(question.text, kind, question)
+    if inverse and len(labels) > 1 and question.how_many.startswith("How many "):
+        yield _Example(question.how_many, "count", question)
 
 
 def _is_readable(text: str, topic: str) -> bool:
@@ -183,8 +176,8 @@ def _ranked_examples(examples: Iterable[_Example], sizes: Counter[Term]) -> list
     """Put those first that are pleasant to read and about well-known things."""
 
     def key(example: _Example) -> tuple[int, int, str]:
-        written = set(example.names.split())
+        written = {word for label in example.made.answers.values() for word in label.split()}
         has_lost_capital = any(word.islower() and word.capitalize() in written for word in example.text.split())
-        return bool(_STILTED.search(example.text)) + has_lost_capital, -sizes[example.topic], example.text
+        return bool(_STILTED.search(example.text)) + has_lost_capital, -sizes[example.made.walk.start], example.text
 
     return sorted(examples, key=key)

@@ -92,22 +92,10 @@ class MadeQuestion:
         return path_queries.answers(self.walk.path, self.walk.start, without_start=True, without_blank=True)
 
 
-@dataclass(frozen=True, slots=True)
-class MadeQuestions:
-    """Questions that were made."""
-
-    questions: tuple[MadeQuestion, ...]
-
-    @property
-    def counts(self) -> Mapping[Cell, int]:
-        """How many questions there are of each number of hops and direction."""
-        return dict(sorted(Counter(question.cell for question in self.questions).items()))
-
-
 def make(
     knowledge: KnowledgeBase, count: int, *, seed: int = 0, max_hops: int = 3, max_answers: int = MAX_ANSWERS,
     size: SampleSize = FULL, progress: Progress = no_progress,
-) -> MadeQuestions:  # fmt: skip
+) -> list[MadeQuestion]:  # fmt: skip
     """Make questions from a graph, the same for the same graph and seed.
 
     Each number of hops and direction (forward, inverse, mixed) has as many as the graph allows, made of its commonest
@@ -135,7 +123,7 @@ def make(
             f"{graph.name}: no path of {max_hops} hops or less leads to at most {max_answers} answers with names",
             hint="allow more with --max-answers",
         )
-    return MadeQuestions(tuple(found))
+    return found
 
 
 @dataclass()
@@ -157,7 +145,10 @@ class _Maker:
 
         A topic may be used only so often: without turns, the commonest kind would use up the topics.
         """
-        paths = {cell: self._usable_paths(own) for cell, own in patterns.items()}
+        paths: dict[Cell, dict[PropertyPath, list[IRI]]] = {}
+        for cell, own in patterns.items():
+            usable = [(-len(starts), str(path), path) for path, starts in own.items() if self.namer.makes_sense(path)]
+            paths[cell] = {path: own[path] for *_, path in sorted(usable)[:_MAX_PATHS]}
         rarest_first = sorted(paths, key=lambda cell: (sum(map(len, paths[cell].values())), cell))
         at_once = min(MAX_ARMS, 2 * math.ceil(self.count / max(1, len(paths))))
         waiting = {cell: self._questions_of(self._walks_to_try(paths[cell]), at_once) for cell in rarest_first}
@@ -171,18 +162,11 @@ class _Maker:
                 made[cell].append(question)
         return [question for cell in sorted(made) for question in made[cell]]
 
-    def _usable_paths(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> dict[PropertyPath, Sequence[IRI]]:
-        """Keep the commonest paths that can be put in words, with their starts."""
-        usable = [path for path in paths if self.namer.makes_sense(path)]
-        commonest = sorted(usable, key=lambda path: (-len(paths[path]), str(path)))[:_MAX_PATHS]
-        return {path: paths[path] for path in commonest}
-
     def _walks_to_try(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
         """Yield walks to try: of each path one, then another of each …"""
 
         def walks(path: PropertyPath) -> Iterator[Walk]:
-            starts = drawn(paths[path], self.seed, key=lambda start: f"{start} {path}")
-            return (Walk(start, path) for start in starts)
+            return (Walk(start, path) for start in drawn(paths[path], self.seed, key=lambda start: f"{start} {path}"))
 
         return in_turn(map(walks, paths))
 
@@ -236,8 +220,15 @@ def _topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> dict[Term
         for entity, label in named.items()
         if (_is_plain_name if label.derived else _is_name)(label.text)
     }
-    shared = _shared_names(knowledge.graph, usable, knowledge.languages)
-    return {entity: text for entity, text in usable.items() if text not in shared}
+    owners: dict[str, set[Term]] = defaultdict(set)
+    for entity, text in usable.items():
+        owners[text].add(entity)
+    tags = dict.fromkeys((None, *knowledge.languages, "en", "mul"))  # English is what labels fall back on
+    literals = [Literal(text, language=tag) for text in sorted(owners) for tag in tags]
+    query = Query.load("namesakes").bind(predicate=knowledge.graph.naming.names)
+    for solution in select_about(knowledge.graph, [query], literals, parameter="label").seen:
+        owners[str(getattr(solution["label"], "value", ""))].add(solution["entity"])
+    return {entity: text for entity, text in usable.items() if len(owners[text]) == 1}
 
 
 def _is_name(text: str) -> bool:
@@ -257,19 +248,6 @@ def _is_plain_name(text: str) -> bool:
     letters, digits = (sum(map(kind, text)) for kind in (str.isalpha, str.isdigit))
     is_plain = letters >= 3 and 3 * digits <= len(text) and not re.search(r"[%?=&@{}]|::|\.\w{2,4}$|^\w\.", text)
     return is_plain and _is_name(text)
-
-
-def _shared_names(graph: KnowledgeGraph, names: Mapping[Term, str], languages: Sequence[str]) -> set[str]:
-    """Find the names that more than one entity has, in the languages that names are taken from."""
-    owners: dict[str, set[Term]] = defaultdict(set)
-    for entity, text in names.items():
-        owners[text].add(entity)
-    tags = dict.fromkeys((None, *languages, "en", "mul"))  # English is what labels fall back on
-    literals = [Literal(text, language=tag) for text in sorted(owners) for tag in tags]
-    query = Query.load("namesakes").bind(predicate=graph.naming.names)
-    for solution in select_about(graph, [query], literals, parameter="label").seen:
-        owners[str(getattr(solution["label"], "value", ""))].add(solution["entity"])
-    return {text for text, entities in owners.items() if len(entities) > 1}
 
 
 class _Namer:

@@ -16,7 +16,7 @@ from kgsparql.evaluation.gold_answers import answered
 from kgsparql.linking.english_forms import Wording, plural, singular, wording
 from kgsparql.made_questions.examples import example_questions
 from kgsparql.made_questions.frequent_paths import Starts, patterns_of
-from kgsparql.made_questions.making import MadeQuestions, make
+from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.rdf.paths import PropertyPath, Step
 from tests.endpoints.servers import oxigraph_serve, store_of
@@ -126,8 +126,12 @@ def test_endpoints_are_left_alone_and_beside_a_file(tmp_path: Path) -> None:
 WAYS = ("forward", "inverse", "mixed")
 
 
+def counts_of(made: list[MadeQuestion]) -> Counter[tuple[int, str]]:
+    return Counter(question.cell for question in made)
+
+
 @pytest.fixture(scope="module")
-def made(nobel: KnowledgeBase) -> MadeQuestions:
+def made(nobel: KnowledgeBase) -> list[MadeQuestion]:
     return make(nobel, 80, seed=1)
 
 
@@ -144,21 +148,22 @@ def ask(
 
 
 def test_questions_are_balanced_their_topic_is_named_and_their_answers_are_of_one_kind(
-    made: MadeQuestions, nobel: KnowledgeBase
+    made: list[MadeQuestion], nobel: KnowledgeBase
 ) -> None:
-    assert {hops for hops, _ in made.counts} == {1, 2, 3}
-    assert list(made.counts.values()) == [10] * 8
-    assert max(Counter(question.walk.path for question in made.questions).values()) <= 2
-    assert max(Counter(question.walk.start for question in made.questions).values()) <= 3
-    for question in made.questions:
+    counts = counts_of(made)
+    assert {hops for hops, _ in counts} == {1, 2, 3}
+    assert list(counts.values()) == [10] * 8
+    assert max(Counter(question.walk.path for question in made).values()) <= 2
+    assert max(Counter(question.walk.start for question in made).values()) <= 3
+    for question in made:
         assert 1 <= len(question.answers) <= 20
         assert len({isinstance(term, IRI) for term in question.answers}) == 1
         assert question.topic in question.text
         assert nobel.resolve(question.topic) == question.walk.start
         assert question.walk.start not in question.answers
         assert re.fullmatch(r"[A-Z\"]\S*( \S+)+[?.]", question.text)
-    assert any(isinstance(term, Literal) for question in made.questions for term in question.answers)
-    assert len({question.text for question in made.questions}) == 80
+    assert any(isinstance(term, Literal) for question in made for term in question.answers)
+    assert len({question.text for question in made}) == 80
 
 
 def test_a_triple_that_two_graphs_hold_is_one_way_back() -> None:
@@ -181,7 +186,9 @@ def test_a_triple_that_two_graphs_hold_is_one_way_back() -> None:
     assert found == alone
 
 
-def test_every_question_reproduces_by_its_sparql(made: MadeQuestions, nobel: KnowledgeBase, tmp_path: Path) -> None:
+def test_every_question_reproduces_by_its_sparql(
+    made: list[MadeQuestion], nobel: KnowledgeBase, tmp_path: Path
+) -> None:
     write_dataset(tmp_path / "made", made, nobel, sources=[str(NOBEL)], seed=1)
     dataset = load(tmp_path / "made")
     assert (dataset.graph, dataset.name, dataset.licence) == ((NOBEL,), "nobel-made", "that of the graph")
@@ -196,7 +203,7 @@ def test_every_question_reproduces_by_its_sparql(made: MadeQuestions, nobel: Kno
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
-    made: MadeQuestions, nobel: KnowledgeBase, tmp_path: Path
+    made: list[MadeQuestion], nobel: KnowledgeBase, tmp_path: Path
 ) -> None:
     again = make(kgsparql.open(NOBEL, embedder="none"), 80, seed=1)
     for name, one in (("a", made), ("b", again)):
@@ -207,9 +214,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
         write_dataset(tmp_path, made, nobel, sources=[], seed=1)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "b"]
     few = make(nobel, 20, max_hops=1, max_answers=1)
-    assert {(question.cell[0], len(question.answers)) for question in few.questions} == {(1, 1)}
+    assert {(question.cell[0], len(question.answers)) for question in few} == {(1, 1)}
     other = make(nobel, 80, seed=2)
-    assert {question.text for question in other.questions} != {question.text for question in made.questions}
+    assert {question.text for question in other} != {question.text for question in made}
 
 
 def test_who_wants_more_gets_more_of_every_kind_where_topics_are_scarce() -> None:
@@ -221,9 +228,10 @@ def test_who_wants_more_gets_more_of_every_kind_where_topics_are_scarce() -> Non
     shops = "".join(f":s{n} a :Shop ; rdfs:label 'Shop {n}y' ; :size {n} . " for n in range(4))
     knowledge = KnowledgeBase(graph_of(people + shops), embedder=None)
     few, many = make(knowledge, 20), make(knowledge, 500)
-    assert 20 < len(many.questions) <= 3 * 13
-    assert all(many.counts[cell] >= count for cell, count in few.counts.items())
-    assert many.counts[1, "forward"] == many.counts[3, "mixed"]
+    assert 20 < len(many) <= 3 * 13
+    counts = counts_of(many)
+    assert all(counts[cell] >= count for cell, count in counts_of(few).items())
+    assert counts[1, "forward"] == counts[3, "mixed"]
 
 
 def test_graphs_that_no_question_can_be_made_of() -> None:
@@ -248,7 +256,7 @@ def test_names_that_two_entities_have_are_avoided() -> None:
         (german, "de", {"Bob", "Dan"}),
     ):
         made = make(KnowledgeBase(graph_of(turtle), languages=(language,), embedder=None), 20)
-        assert {question.topic for question in made.questions} == topics
+        assert {question.topic for question in made} == topics
 
 
 def test_what_few_graphs_are_asked() -> None:
@@ -265,7 +273,7 @@ def test_what_few_graphs_are_asked() -> None:
         ),
     ):
         made = make(KnowledgeBase(graph_of(turtle), embedder=None), 20)
-        assert [question.text for question in made.questions] == questions
+        assert [question.text for question in made] == questions
 
 
 def test_forms_of_the_names_of_predicates() -> None:
