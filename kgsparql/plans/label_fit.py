@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
+from itertools import repeat
 from typing import Literal as OneOf
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,9 @@ SAME: float = _W.same
 BY_CLASS: float = _W.by_class
 _SHORT = 3  # letters of a word that may end another one by chance
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 Form = OneOf["noun", "agent", "by", "verb", "of"]
 """O is the N of S; the same of who does something; S was V-ed by O; S V-s O; S is the N of O."""
 
@@ -51,6 +56,7 @@ class LabelFit:
     text: Callable[[IRI], str] = field(init=False, repr=False)
     """The label of a predicate as words: no dashes, no unit at its end."""
     _texts: dict[IRI, str] = field(init=False)
+    _words: dict[tuple[str, str], float] = field(init=False)
     _forms: dict[IRI, Form] = field(default_factory=dict)
     _cosines: dict[tuple[str, str], float] = field(default_factory=dict)
     _letters: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -60,8 +66,12 @@ class LabelFit:
         self.contained = frozenset(map(root, self.lexicon.containment))
         self._suffixes = tuple(self.lexicon.agent_suffixes)
         self.roots = partial(_roots, function=self.lexicon.function_words)
-        self._texts = _ReadTexts(self.read)
+        self._words = _Remembered(self._read_word)
+        self._texts = _Remembered(self._read_text)
         self.text = self._texts.__getitem__  # as with roots, thousands of times a question
+
+    def _read_text(self, predicate: IRI) -> str:
+        return self._plain(self.labels([predicate], in_grace=True)[predicate])
 
     def read(self, predicates: Iterable[IRI]) -> None:
         """Read the labels of predicates that were not read before, together."""
@@ -107,6 +117,10 @@ class LabelFit:
 
     def word(self, word: str, label: str) -> float:
         """How well a label accounts for a word, in [0, 1]."""
+        return self._words[word, label]
+
+    def _read_word(self, pair: tuple[str, str]) -> float:
+        word, label = pair
         by_letters = self._by_letters(word, label)
         if by_letters:
             return by_letters
@@ -212,7 +226,7 @@ class LabelFit:
         plain = [*map(self._plain, names)]
         rows = {word: np.zeros(len(names)) for text in texts for word in text.split()}
         self._compare(rows, plain)
-        rows = {word: np.array([self.word(word, name) for name in plain]) for word in rows}
+        rows = {word: np.array([*map(self._words.__getitem__, zip(repeat(word), plain))]) for word in rows}
         found = np.array([np.mean([rows[word] for word in text.split()], axis=0) for text in texts])
         if self.ranker.by_meaning and len(texts) and len(names):
             found = np.maximum(found, np.clip(self.ranker.similarities(texts, plain), 0.0, _W.most_by_meaning))
@@ -345,16 +359,16 @@ class LabelFit:
         return bool(preposition) and preposition in label.split() and root(noun) in self.roots(label)
 
 
-class _ReadTexts(dict[IRI, str]):
-    """Texts of predicates, each read when it is first wanted."""
+class _Remembered(dict[K, V]):
+    """What was found for keys, each when it is first wanted: to look it up again is no call of Python's."""
 
-    def __init__(self, read: Callable[[Iterable[IRI]], None]) -> None:
+    def __init__(self, find: Callable[[K], V]) -> None:
         super().__init__()
-        self._read = read
+        self._find = find
 
-    def __missing__(self, predicate: IRI) -> str:
-        self._read([predicate])
-        return self[predicate]
+    def __missing__(self, key: K) -> V:
+        value = self[key] = self._find(key)
+        return value
 
 
 _DASHES = re.compile(r"[–—\-\s]+")
