@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.exploration.batched_select import lookup
 from kgsparql.exploration.labels import own_label
@@ -253,7 +253,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     if len(graph.members) == 1:  # what was found again for this question need not be looked up once more
         sources |= {c.triple: c.sources for item in evidence for c in item.triples if c.verified}
     triples = [triple for triple in evidence.triples if triple not in sources]
-    parts = [_lookup_in(triples, part.unfiltered()) for part in graph.members]
+    parts = [_Lookup(triples, part.unfiltered()) for part in graph.members]
     for triple in triples:
         if not has_a_name(triple):
             sources[triple] = graph.sources_of(triple)
@@ -303,52 +303,46 @@ def _confirmed_item(
     )  # fmt: skip
 
 
-@dataclass(slots=True)
 class _Lookup:
-    """What a graph says of triples without blank nodes: where it holds them, and of which it has not said."""
+    """What a graph says of the triples that have a name.
 
-    source: Source
-    open_: set[Triple]
-    held: dict[Triple, list[Source]] = field(default_factory=dict)
-    failure: EndpointError | QueryError | None = None
-    ended: BudgetExceededError | None = None
+    :ivar held: in which named graphs it holds them.
+    :ivar open_: those of which it has not said whether it does.
+    """
 
+    def __init__(self, triples: Sequence[Triple], graph: MeteredGraph) -> None:
+        plain = [*filter(has_a_name, triples)]
+        self.source, self.open_ = graph.source(None), set(plain)
+        self.held: dict[Triple, list[Source]] = {}
+        self.failure: EndpointError | QueryError | None = None
+        self.ended: BudgetExceededError | None = None
+        try:
+            self._find(plain, graph)
+            held = [] if graph.is_remote and graph.named_graphs() == [] else [one for one in plain if one in self.held]
+            for batch in _batches_of(held):
+                for triple, name in _triples_in(graph.select(lookup(batch, named_graphs=True))):
+                    self.held.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
+        except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
+            self.failure = error
+        except BudgetExceededError as error:
+            self.ended = error
+        self.held = {triple: own or [self.source] for triple, own in self.held.items()}
 
-def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
-    plain = [*filter(has_a_name, triples)]
-    found = _Lookup(graph.source(None), set(plain))
-    try:
-        _find_triples(plain, graph, found)
-        held = [] if graph.is_remote and graph.named_graphs() == [] else [one for one in plain if one in found.held]
-        for batch in _batches_of(held):
-            for triple, name in _triples_in(graph.select(lookup(batch, named_graphs=True))):
-                found.held.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
-    except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
-        found.failure = error
-    except BudgetExceededError as error:
-        found.ended = error
-    found.held = {triple: own or [found.source] for triple, own in found.held.items()}
-    return found
-
-
-def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup) -> None:
-    """Add the triples that are there to ``found``; where a result was cut, the rest is asked for in halves."""
-    halving = Halving()
-    todo = deque(_batches_of(triples))
-    while todo:
-        batch = todo.popleft()
-        solutions = graph.select(lookup(batch))
-        is_enough = halving.should_give_up(solutions)
-        found.held.update((triple, []) for triple, _ in _triples_in(solutions))
-        missing = [triple for triple in batch if triple not in found.held]
-        if solutions.complete or not missing:
-            found.open_.difference_update(batch)
-            continue
-        found.open_.difference_update(found.held)
-        if len(batch) > 1 and solutions.cut and not is_enough:
-            graph.will_ask_again(solutions)
-            half = -(-len(missing) // 2)
-            todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
+    def _find(self, triples: Sequence[Triple], graph: MeteredGraph) -> None:
+        """Look the triples up; where a result was cut, the rest is asked for in halves."""
+        halving = Halving()
+        todo = deque(_batches_of(triples))
+        while todo:
+            batch = todo.popleft()
+            solutions = graph.select(lookup(batch))
+            is_enough = halving.should_give_up(solutions)
+            self.held.update((triple, []) for triple, _ in _triples_in(solutions))
+            missing = [triple for triple in batch if triple not in self.held]
+            self.open_.difference_update(batch if solutions.complete else self.held)
+            if missing and len(batch) > 1 and solutions.cut and not is_enough:
+                graph.will_ask_again(solutions)
+                half = -(-len(missing) // 2)
+                todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
 
 
 def _triples_in(solutions: Iterable[Solution]) -> Iterator[tuple[Triple, Term | None]]:

@@ -28,8 +28,6 @@ from kgsparql.rdf.terms import IRI, BlankNode, Term
 
 # The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all.
 _MANY = 16
-# So many numbers are sorted sooner by Python than by NumPy.
-_FEW = 200
 
 
 class Arcs(NamedTuple):
@@ -109,13 +107,13 @@ class _Side:
         marks = self._marks[heads]
         met: Numbers = heads[marks * self._mark < 0]
         if len(met):
-            return _sorted_distinct(met)
+            return sorted_once(met)
         new = heads[marks == 0]
         new = new[self._adjacency.about[new] < self._passes]
         mark = self._mark * (len(self.seen) + 1)
         self._marks[new] = mark
         is_large = len(new) > len(self._marks) // _MANY
-        frontier = np.flatnonzero(self._marks == mark) if is_large else _sorted_distinct(new)
+        frontier = np.flatnonzero(self._marks == mark) if is_large else sorted_once(new)
         self.begins, self.counts, self.cost = neighbours_of(self._adjacency, frontier)
         return met
 
@@ -129,7 +127,7 @@ class _Side:
             places = places[on_path]  # noqa: PLW2901
             tails = np.searchsorted(self._adjacency.starts, places, "right") - 1
             yield Arcs(tails, heads[on_path].astype(np.int64), self._adjacency.steps[places].astype(np.int64))
-            met = _sorted_distinct(tails)
+            met = sorted_once(tails)
 
 
 def neighbours_of(adjacency: Adjacency, terms: Numbers) -> tuple[Numbers, Numbers, int]:
@@ -145,15 +143,7 @@ def ranges(begins: Numbers, counts: Numbers) -> Numbers:
     >>> ranges(np.array([5, 20]), np.array([3, 2])).tolist()
     [5, 6, 7, 20, 21]
     """
-    if len(begins) == 1:
-        return np.arange(begins[0], begins[0] + counts[0])
     return np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
-
-
-def _sorted_distinct(numbers: Numbers) -> Numbers:
-    if len(numbers) < _FEW:
-        return np.array(sorted(set(numbers.tolist())), np.int64)
-    return sorted_once(numbers).astype(np.int64)
 
 
 class HopNames:

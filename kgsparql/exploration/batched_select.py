@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError
@@ -173,11 +173,9 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
     starts = list(dict.fromkeys(terms))
     for term in starts:
         if isinstance(term, BlankNode):
-            why, hint = (
-                "a blank node cannot be a start: it has no name outside its graph",
-                "start from an IRI beside it",
+            raise InputError(
+                "a blank node cannot be a start: it has no name outside its graph", hint="start from an IRI beside it"
             )
-            raise InputError(why, hint=hint)
         if not isinstance(term, IRI):
             raise InputError(f"not an IRI: {printable(str(term), 80)}", hint="start from the term it describes")
     return cast("list[IRI]", starts)
@@ -287,11 +285,10 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
         path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)
     ]
-    solutions, complete = _solutions_of_walks(graph, arms, lambda _: ("n0", "end"))
-    ends: list[set[Term]] = [set() for _ in walks]
-    for solution in solutions:
-        ends[_number_of_walk(solution)].add(solution["end"])
-    return _limited_items("ends", walks, [sorted(own, key=order_key) for own in ends], limit, complete=complete)
+    names = [("n0", "end")] * len(walks)
+    return _items_of_walks(
+        "ends", graph, walks, arms, limit=limit, names=names, item_of=lambda _, found: found["end"], key=order_key
+    )
 
 
 def walk_ways(
@@ -313,46 +310,46 @@ def walk_ways(
         for some in ([None] if own is None else [own[j : j + size] for j in range(0, len(own), size)])
     ]  # fmt: skip
 
-    def names_of(solution: Solution) -> Iterable[str]:
-        walk = walks[_number_of_walk(solution)]
-        return (*(f"n{i}" for i in range(len(walk.path.steps) + 1)), *(f"c{i}" for i in range(len(walk.constraints))))
-
-    solutions, complete = _solutions_of_walks(graph, arms, names_of)
-    ways: list[list[Way]] = [[] for _ in walks]
-    for solution in solutions:
-        number = _number_of_walk(solution)
-        way, own_ends = _way_of_solution(solution, walks[number]), ends[number]
-        if own_ends is None or way.path.end in own_ends:  # a literal may be one of the same text
-            ways[number].append(way)
+    def way_of(number: int, solution: Solution) -> Way | None:
+        way, own = _way_of_solution(solution, walks[number]), ends[number]
+        return way if own is None or way.path.end in own else None  # a literal may be one of the same text
 
     def key(way: Way) -> list[object]:
         return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]
 
-    return _limited_items("walks", walks, [sorted(own, key=key) for own in ways], limit, complete=complete)
-
-
-def _limited_items(
-    what: str, walks: Sequence[Walk], items: Sequence[list[T]], limit: int, *, complete: bool
-) -> list[Found[T]]:
-    """Find the first items of each walk; a cut where there are more, or may be."""
-    return [
-        Found(tuple(own[:limit]), (Cut(what, limit, None, str(walk)),) if len(own) > limit or not complete else ())
-        for walk, own in zip(walks, items, strict=True)
+    names = [
+        [*(f"n{i}" for i in range(len(walk.path.steps) + 1)), *(f"c{i}" for i in range(len(walk.constraints)))]
+        for walk in walks
     ]
+    return _items_of_walks("walks", graph, walks, arms, limit=limit, names=names, item_of=way_of, key=key)
 
 
-def _solutions_of_walks(
-    graph: KnowledgeGraph, arms: Sequence[Query], names_of: Callable[[Solution], Iterable[str]]
-) -> tuple[list[Solution], bool]:
-    solutions: list[Solution] = []
+def _items_of_walks(
+    what: str, graph: KnowledgeGraph, walks: Sequence[Walk], arms: Sequence[Query], *, limit: int,
+    names: Sequence[Sequence[str]], item_of: Callable[[int, Solution], T | None], key: Callable[[T], Any],
+) -> list[Found[T]]:  # fmt: skip
+    """Find the first items of each walk; a cut where there are more, or may be.
+
+    :param names: the variables that a whole solution of each walk has.
+    """
+    items: list[dict[T, None]] = [{} for _ in walks]
     complete = True
     some = [arm for arm in arms if not arm.empty]
     for at in range(0, len(some), MAX_ARMS):
         union = union_of(some[at : at + MAX_ARMS])
-        found = selected(graph, union, is_whole=lambda solution: all(name in solution for name in names_of(solution)))
-        solutions += found
+        found = selected(graph, union, is_whole=lambda one: all(name in one for name in names[_number_of_walk(one)]))
         complete = complete and not found.cut
-    return solutions, complete
+        for solution in found:
+            number = _number_of_walk(solution)
+            if (item := item_of(number, solution)) is not None:
+                items[number][item] = None
+    return [
+        Found(
+            tuple(sorted(own, key=key)[:limit]),
+            (Cut(what, limit, None, str(walk)),) if len(own) > limit or not complete else (),
+        )
+        for walk, own in zip(walks, items, strict=True)
+    ]
 
 
 def _number_of_walk(solution: Solution) -> int:

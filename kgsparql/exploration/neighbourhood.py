@@ -177,28 +177,21 @@ def neighbours(
     if not ways:
         return Found()
     chosen = _Selection(ways, own, skipped_in(graph, skip))
-    groups, cuts = _groups_and_cuts(graph, starts, chosen, direction, limit)
-    cuts += [cut_of_group(g, limit) for g in groups.values() if not g.exact or g.count > len(g.neighbours)]
-    places = {entity: place for place, entity in enumerate(starts)}
-    ordered = sorted(groups.values(), key=lambda group: (places[group.entity], step_key(group.step)))
-    return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
-
-
-def _groups_and_cuts(
-    graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
-) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
-    rows_of_one = 1 if chosen.steps is None else max(map(len, chosen.steps.values()))
     batched = batched_select(
         graph,
         chosen.query,
         starts,
         key_of=itemgetter("entity"),
         bound=lambda number: min(BOUND, 2_000 + 200 * number),  # 10,000 from a hub would not be used
-        chunk_size=max(1, graph.chunk_size // rows_of_one),
+        chunk_size=max(1, graph.chunk_size // (max(map(len, own.values())) if own else 1)),
     )
     hubs, cuts = _hub_groups(graph, batched.over, chosen, limit) if batched.over else ({}, [])
-    groups, more = _with_mediators(graph, _groups_of(batched.solutions) | hubs, direction=direction, skip=chosen.skip)
-    return {key: _first_neighbours(group, limit) for key, group in groups.items()}, cuts + more
+    found, more = _with_mediators(graph, _groups_of(batched.solutions) | hubs, direction=direction, skip=chosen.skip)
+    groups = {key: _first_neighbours(group, limit) for key, group in found.items()}
+    cuts += more + [cut_of_group(g, limit) for g in groups.values() if not g.exact or g.count > len(g.neighbours)]
+    places = {entity: place for place, entity in enumerate(starts)}
+    ordered = sorted(groups.values(), key=lambda group: (places[group.entity], step_key(group.step)))
+    return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
 
 
 def _groups_of(solutions: Iterable[Solution]) -> dict[Group, NeighbourGroup]:

@@ -370,7 +370,7 @@ class _Search:
         before[:, 0] = tails[first]
         before[several, 1] = tails[first[several] + 1]
         behind = self._ends_behind(far)
-        distinct = np.union1d(keys[starts_of(keys)], behind[:, 0])
+        distinct = sorted_once(np.concatenate([keys[starts_of(keys)], behind[:, 0]]))
         behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
         self.shapes, self.last = self._paths_of_keys(distinct)
         path = np.searchsorted(distinct, keys[first])
