@@ -232,6 +232,28 @@ class AskedLine(NamedTuple):
     error: KgsparqlError | None = None
 
 
+class _Waiting:
+    """Waits where a server wants to be left alone, so long at most since the last answer."""
+
+    def __init__(self, most_s: float) -> None:
+        self.most_s = self.left_s = most_s
+
+    def answer_of(self, ask: Callable[[], Answer | KgsparqlError]) -> Answer | KgsparqlError:
+        """Ask, and once more after a wait that an error asks for."""
+        found = ask()
+        error = found if isinstance(found, KgsparqlError) else found.error
+        if error is None or not error.retryable:
+            self.left_s = self.most_s
+            return found
+        wait_s = min(self.left_s, float(error.detail.get("retry_after_s") or 0))
+        if wait_s <= 0:
+            return found
+        c.say(f"{error.message}: waiting {in_words(wait_s)}, then the question is asked once more")
+        self.left_s -= wait_s
+        time.sleep(wait_s)
+        return ask()
+
+
 def _answer_lines(
     knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, form: str, rendered: Callable[[Answer], str],
     *, debug: bool,
@@ -248,7 +270,7 @@ def _answer_lines(
         raise NotFoundError("no question came from stdin", hint=hint)
     codes: set[int] = set()
     before: Answer | None = None
-    left_s = most_s = 0.0 if how.interactive else _MOST_WAITED_S
+    waiting = _Waiting(0.0 if how.interactive else _MOST_WAITED_S)
 
     def answer_of(question: str) -> Answer | KgsparqlError:
         try:
@@ -260,20 +282,10 @@ def _answer_lines(
             return c.as_ours(raised, debug=debug)
 
     def result_of(line: AskedLine) -> str:
-        nonlocal before, left_s
+        nonlocal before
         found: Answer | KgsparqlError | None = line.error
         if line.question and found is None:
-            found = answer_of(line.question)
-            error = found if isinstance(found, KgsparqlError) else found.error
-            if error is not None and error.retryable:
-                wait_s = min(left_s, float(error.detail.get("retry_after_s") or 0))
-                if wait_s > 0:
-                    c.say(f"{error.message}: waiting {in_words(wait_s)}, then the question is asked once more")
-                    left_s -= wait_s
-                    time.sleep(wait_s)
-                    found = answer_of(line.question)
-            else:
-                left_s = most_s
+            found = waiting.answer_of(partial(answer_of, line.question))
         if isinstance(found, KgsparqlError):
             codes.add(found.exit_code)
         elif found is not None:

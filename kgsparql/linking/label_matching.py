@@ -168,12 +168,12 @@ class Likeness:
     stops: Collection[str]
 
     @cached_property
-    def _tokens(self) -> list[TextToken]:
+    def _said_tokens(self) -> list[TextToken]:
         return tokens(self.asked)
 
     @cached_property
-    def _content(self) -> list[int]:
-        return [i for i, token in enumerate(self._tokens) if token.text not in self.stops]
+    def _content_places(self) -> list[int]:
+        return [i for i, token in enumerate(self._said_tokens) if token.text not in self.stops]
 
     def of(self, key: str) -> float:
         """Return how like the key of a label is."""
@@ -181,9 +181,11 @@ class Likeness:
             return 1.0
         right, fit = share_right(self.asked, key), None
         if self.vocabulary is not None:
-            fit = best_fit(key, self._tokens, self._content, self.vocabulary, self.stops)
-        if fit is not None and fit.places.issuperset(self._content):
-            is_said = {stem(self._tokens[i].text) for i in self._content} <= {stem(word) for word in words(key)}
+            fit = best_fit(key, self._said_tokens, self._content_places, self.vocabulary, self.stops)
+        if fit is not None and fit.places.issuperset(self._content_places):
+            is_said = {stem(self._said_tokens[i].text) for i in self._content_places} <= {
+                stem(word) for word in words(key)
+            }
             if is_said or not right:
                 return (ALL_WORDS if is_said else MISTYPED_WORDS) + _SPAN * fit.coverage
         if right:
@@ -192,7 +194,7 @@ class Likeness:
         found = THRESHOLD * len(letters & others) / len(letters | others)
         if fit is None or self.vocabulary is None:
             return found
-        rarity = {i: self.vocabulary.idf(self._tokens[i].text) for i in self._content}
+        rarity = {i: self.vocabulary.idf(self._said_tokens[i].text) for i in self._content_places}
         said = sum(rarity[i] for i in fit.places) / sum(rarity.values())
         is_part = fit.coverage > WHOLE
         part = (MISTYPED_WORDS - THRESHOLD) * said + THRESHOLD if is_part else THRESHOLD * said * fit.coverage

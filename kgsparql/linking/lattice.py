@@ -160,7 +160,7 @@ class Lattice:
         """The rows that spans of words name, with 1; less, where the label has another form of them."""
         found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
         for key, rows in self._rows_by_key.items():
-            for start, end, score in self._keys.get(key, ()):
+            for start, end, score in self._span_keys.get(key, ()):
                 meant = as_written(rows, self.question, self.tokens[start:end]) if score == 1.0 else rows
                 kind = {OPENED: "predicate", ADJECTIVE: "entity"}.get(score)
                 named = (row for row in meant if not self._is_common_noun(row, start, end))
@@ -172,10 +172,10 @@ class Lattice:
 
     @cached_property
     def _rows_by_key(self) -> dict[str, list[LabelRow]]:
-        return rows_by("key", self.search.exact({*self._keys, *self._corrected}))
+        return rows_by("key", self.search.exact({*self._span_keys, *self._corrected}))
 
     @cached_property
-    def _keys(self) -> dict[str, list[tuple[int, int, float]]]:
+    def _span_keys(self) -> dict[str, list[tuple[int, int, float]]]:
         """The keys of all spans, as they are and in other forms, with how sure each is."""
         found: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
         longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
@@ -239,7 +239,7 @@ class Lattice:
     @cached_property
     def _ngrams(self) -> list[tuple[int, int]]:
         """The spans that may be a name: with a word that is no stop word, or written like one, or all there is."""
-        spans = [(start, end) for named in self._keys.values() for start, end, score in named if score == 1.0]
+        spans = [(start, end) for named in self._span_keys.values() for start, end, score in named if score == 1.0]
         return [
             (start, end) for start, end in spans
             if (not self._content.isdisjoint(range(start, end)) or end - start == len(self.tokens)

@@ -179,7 +179,7 @@ class Linker:
         lattice = self.lattice(question)
         found: dict[str, LinkedEntity] = {}
         for name in lattice.names():
-            for entity in self._alike(lattice.search, name, by_words=False):
+            for entity in self._alike_labels(lattice.search, name, by_words=False):
                 if entity.score > ALIKE and entity.kind != "predicate":
                     found[entity.label] = max(found.get(entity.label, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:_SUGGESTED])
@@ -213,9 +213,9 @@ class Linker:
         if not self.index.search.exact([normalised(text)]):
             self._learn_names(self._unknown_names(text, ()))
         search = self.index.search.for_text(text, self.languages)
-        return self._alike(search, Mention(text, 0, len(text)), embedder=self.embedder)[:limit]
+        return self._alike_labels(search, Mention(text, 0, len(text)), embedder=self.embedder)[:limit]
 
-    def _alike(
+    def _alike_labels(
         self, search: LabelSearch, name: Mention, *, by_words: bool = True, embedder: Embedder | None = None
     ) -> list[LinkedEntity]:
         """What has labels that are like a name, each once: by letters, by words, by meaning."""
@@ -258,7 +258,7 @@ class Linker:
         """
         search = self.index.search.for_text(question, self.languages)
         if self.embedder is None:
-            found = self._alike(search, replace(NOWHERE, text=question))
+            found = self._alike_labels(search, replace(NOWHERE, text=question))
         else:
             (hits,) = search.nearest(self.embedder.embed([question]), limit=5 * limit)
             found = [
