@@ -38,6 +38,7 @@ class Notes:
     :param graph: the graph; its failures are notes, too.
     :param labels: of the terms that were looked up so far; cuts are worded with them.
     :param partial: a limit of the budget, or a graph that could not be asked any more, ended some step early.
+    :param texts: the notes so far, in the order they came up.
     :param links_at: how many notes there were when the entities of the question were linked.
     """
 
@@ -47,35 +48,30 @@ class Notes:
     partial: bool = False
     lost: EndpointError | QueryError | None = None
     links_at: int = 0
-    _notes: list[Note] = field(default_factory=list)
+    texts: list[Note] = field(default_factory=list)
     _cuts: dict[Cut, None] = field(default_factory=dict)
-
-    @property
-    def texts(self) -> list[Note]:
-        """The notes so far, in the order they came up."""
-        return [*self._notes]
 
     def copied(self) -> Notes:
         """Return the same notes, to go on apart from these."""
         return replace(
-            self, fallbacks=[*self.fallbacks], labels=dict(self.labels), _notes=[*self._notes], _cuts=dict(self._cuts)
+            self, fallbacks=[*self.fallbacks], labels=dict(self.labels), texts=[*self.texts], _cuts=dict(self._cuts)
         )
 
     def causes(self, code: str) -> list[str]:
         """List the causes of the notes with a code."""
-        return [note.cause for note in self._notes if note.code == code and note.cause]
+        return [note.cause for note in self.texts if note.code == code and note.cause]
 
     def append(self, text: str, *, code: str = "method", cause: str = "") -> None:
         """Add a line for the reader; the rest is for programs, as in :class:`~kgsparql.graphs.notes.Note`."""
-        self._notes.append(Note(code, text, cause))
+        self.texts.append(Note(code, text, cause))
 
     def extend(self, notes: Iterable[Note]) -> None:
         """Add several notes."""
-        self._notes.extend(notes)
+        self.texts.extend(notes)
 
     def drop(self, code: str, settled: Collection[str]) -> None:
         """Take back those of the notes with a code that are settled, or have a cause that is."""
-        self._notes = [note for note in self._notes if note.code != code or not {note, note.cause} & {*settled}]
+        self.texts = [note for note in self.texts if note.code != code or not {note, note.cause} & {*settled}]
 
     def fall_back(self, purpose: str, reason: str) -> None:
         """Count something that was done in the second-best way."""
@@ -93,7 +89,7 @@ class Notes:
         """Everything the reader should know, each line once: the notes, then what limits left out."""
         graph, failures = self.graph, self.graph.failures
         causes = {note.cause for note in failures if note.cause}
-        notes = [*self._notes[: self.links_at], *about_links, *self._notes[self.links_at :]]
+        notes = [*self.texts[: self.links_at], *about_links, *self.texts[self.links_at :]]
         shown = [note for note in notes if note.cause not in causes]
         shown += [*failures, *(Note("ignored", line) for line in graph.ignored.notes)]
         shown = list(dict.fromkeys(shown))
@@ -108,7 +104,7 @@ class Notes:
     @property
     def why_partial(self) -> str:
         """Say why something was left out."""
-        ends = (str(note) for note in self._notes if note.code in {"budget_reached", "graph_lost"})
+        ends = (str(note) for note in self.texts if note.code in {"budget_reached", "graph_lost"})
         return next(ends, "some steps were left out")
 
     def lose(self, error: EndpointError | QueryError) -> None:

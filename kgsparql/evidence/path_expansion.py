@@ -100,11 +100,11 @@ def expanded_items(
     terms.notes.add_cuts(cut for one in followed for cut in one.cuts)
     _group_tables(followed, columns)
     for one in followed:
-        one.ways = _rows_to_show(one.known, one.asked, SHOWN, fill=bool(one.columns))
+        one.ways = _rows_to_show(one, one.known, one.asked, SHOWN)
     labels |= terms(_terms_of(way.path for one in followed for way in one.ways), in_grace=True)
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
-        one.told = _rows_to_show(one.ways, told, _MAX_TOLD, fill=bool(one.columns))
+        one.told = _rows_to_show(one, one.ways, told, _MAX_TOLD)
     statement_hops([way.path for one in followed for way in one.ways], terms)
     _fill_tables(followed, terms)
     asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
@@ -159,7 +159,7 @@ def _first_ends(ends: Sequence[Term], labels: Labels, question: str, at_most: in
     return [ends[i] for i in first_to_show(names, question, at_most)]
 
 
-def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fill: bool) -> list[Way]:
+def _rows_to_show(one: _FollowedWalk, ways: Sequence[Way], ends: Sequence[Term], at_most: int) -> list[Way]:
     """Keep a way to each of these ends, and all ways to them if they go through few other terms."""
     place = {end: i for i, end in enumerate(ends)}
     wanted = [way for way in ways if way.path.end in place]
@@ -167,7 +167,7 @@ def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fi
     rows = {way.path.hops[:-1] for way in kept.values()}
     more = [way for way in wanted if way is not kept[way.path.end]]
     others = dict.fromkeys(way.path.hops[:-1] for way in more if way.path.hops[:-1] not in rows)
-    if fill or len(rows) + len(others) <= at_most:
+    if one.columns or len(rows) + len(others) <= at_most:
         rows.update(list(others)[: max(0, at_most - len(rows))])
     beside = [way for way in more if way.path.hops[:-1] in rows]
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])

@@ -203,15 +203,7 @@ def ordered_paths(
     paths = tuple(Path(hops[0].start, hops) for hops in zip(*columns, strict=True))
     if are_all and complete:
         return Found(paths)
-    return Found(paths, (Cut("paths", len(paths), _number_of_paths(ordered) if complete else None, between),))
-
-
-def _number_of_paths(levels: Sequence[Arcs]) -> int:
-    numbers = np.ones(len(levels[-1].tails), object)  # without a largest one
-    for arcs, following in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
-        tails, first = np.unique(following.tails, return_index=True)
-        numbers = np.add.reduceat(numbers, first)[np.searchsorted(tails, arcs.heads)]
-    return int(numbers.sum())
+    return Found(paths, (Cut("paths", len(paths), None, between),))
 
 
 def _hops_at(names: Adjacency | HopNames, arcs: Arcs, chosen: Numbers) -> list[Hop]:

@@ -179,9 +179,6 @@ class _QuerySteps:
             (self.numbers[count.entity], self._step_number(count.step), 0, count.count) for count in found.items
         ), found.cuts
 
-    def report(self, began: float, start: object, paths: int) -> None:
-        """Report a search that no query shows."""
-
     def entities(self, ends: Numbers) -> list[IRI]:
         """Return those of some ends that are asked about."""
         return sorted((e for e in self.terms(ends) if isinstance(e, IRI) and not is_mediator(e)), key=str)
@@ -208,12 +205,12 @@ class _AdjacencySteps(_QuerySteps):
     def __init__(self, asked: _Asked, view: AdjacencyView):
         super().__init__(asked)
         self._adjacency = adjacency = view.adjacency
-        self._view, self._walked = view, walked_steps(adjacency, asked.skipped, view.drops, asked.direction)[0]
+        self.view, self._walked = view, walked_steps(adjacency, asked.skipped, view.drops, asked.direction)[0]
         self.numbers = _Numbering(
             len(adjacency.about), lambda term: adjacency.number(term) if isinstance(term, IRI) else None
         )
         self._predicates = _Numbering(0, adjacency.predicate_number)
-        self.step, self.report = adjacency.step, view.report_search  # type: ignore[method-assign]
+        self.step = adjacency.step  # type: ignore[method-assign]
 
     def terms(self, numbers: Numbers) -> list[Term]:
         first, met = self.numbers.first, self.numbers.met
@@ -281,7 +278,7 @@ class _AdjacencySteps(_QuerySteps):
             heads, steps = self._adjacency.others[places[walked]].astype(np.int64), steps[walked]
             order = np.lexsort((steps, tails))  # the heads of a term are in order already
             yield Hops(tails[order], steps[order], heads[order], np.ones(len(tails), np.int64))
-            self._view.check()
+            self.view.check()
 
     def _literal_groups(self, entities: Numbers) -> tuple[Numbers, Numbers]:
         """Find the terms that lead to literals, and by which steps."""
@@ -340,7 +337,8 @@ class _Search:
             self.found += (own := self._paths())
             if self.keep is not None and own and is_kept:
                 self._leave_others(frozenset(self.keep(own)))
-        self.steps.report(began, self.start, len(self.shapes))
+        if isinstance(self.steps, _AdjacencySteps):  # which no event of a query shows
+            self.steps.view.report_search(began, self.start, len(self.shapes))
 
     def _paths(self) -> list[PredicatePath]:
         """List the paths in lexical order, with their ends."""

@@ -97,12 +97,6 @@ class _Side:
         self.arriving.append([hop for hop in hops if self.distances.setdefault(hop.end, distance) == distance])
         self.frontier = {hop.end for hop in self.arriving[-1]}
 
-    def named_before(self, term: Term) -> Term:
-        """Go back from a blank node to the first term that is none."""
-        while isinstance(term, BlankNode):
-            term = next(hop.start for hop in self.arriving[self.distances[term] - 1] if hop.end == term)
-        return term
-
     def named_frontier(self) -> list[IRI]:
         """Return the IRIs of the frontier, in order."""
         return sorted((term for term in self.frontier if isinstance(term, IRI)), key=str)
@@ -192,7 +186,7 @@ class _Search:
             if isinstance(term, BlankNode) and term in side.behind:
                 hops += side.behind[term]
             elif isinstance(term, BlankNode):
-                self.cuts.append(Cut("hops through nested blank nodes", 2, None, str(side.named_before(term))))
+                self.cuts.append(Cut("hops through nested blank nodes", 2, None, str(side.end)))
         side.add_level(hops)
 
     def _with_mediators(self, side: _Side, hops: list[Hop]) -> list[Hop]:

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 _PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "schema": "http://schema.org/",
     "prov": "http://www.w3.org/ns/prov#", "sh": "http://www.w3.org/ns/shacl#", "kgs": "https://w3id.org/kgsparql#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#", "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
 }  # fmt: skip
-_TEXT_PREFIXES = {"nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"}
-_iri = PrefixMap({**_PREFIXES, **_TEXT_PREFIXES}).expand
+_iri = PrefixMap(_PREFIXES).expand
 _ITEM_CLASSES: Mapping[ItemKind, str] = {
     "path": "kgs:EvidencePath",
     "neighbours": "kgs:EvidenceNeighbours",
@@ -49,7 +48,7 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
 
     :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
-    data = pyoxigraph.serialize(_quads_of(answer, at), format=RdfFormat.TRIG, prefixes=_declared_prefixes(answer))
+    data = pyoxigraph.serialize(_quads_of(answer, at), format=RdfFormat.TRIG, prefixes=_PREFIXES)
     return (data or b"").decode("utf-8")
 
 
@@ -57,12 +56,7 @@ def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
     """Return the answer as :func:`answer_to_trig` writes it, in an rdflib dataset; blank nodes keep their names."""
     from kgsparql.graphs.rdflib_interop import quads_to_rdflib
 
-    return quads_to_rdflib(iter(_quads_of(answer, at)), prefixes=_declared_prefixes(answer))
-
-
-def _declared_prefixes(answer: Answer) -> dict[str, str]:
-    has_texts = any(item.excerpt is not None for item in answer.evidence)
-    return {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
+    return quads_to_rdflib(iter(_quads_of(answer, at)), prefixes=_PREFIXES)
 
 
 _Value: TypeAlias = "Term | str | None"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql import events as e
@@ -56,17 +56,21 @@ def prose_title(model: str) -> str:
     return f"In the words of {printable(model, 80)}, each sentence checked against what it cites:"
 
 
-def _listed_answers(answer: Answer) -> list[str]:
-    """Return the first answers with their markers; none if the text names all, or they are a value or a table."""
+def _listed_answers(answer: Answer) -> tuple[list[str], str]:
+    """Return the first answers with their markers, and how many more there are.
+
+    None if the text names all, or they are a value or a table.
+    """
     is_value = answer.computed is not None and (answer.computed.is_table or answer.value is not None)
     if answer.is_ranked or is_value:
-        return []
+        return [], ""
     text = answer.text.casefold()
     first = answer.answers[:LISTED]
     is_named = (any(name.casefold() in text for name in (one.shown, _answer_name(one))) for one in first)
     if len(answer.answers) <= LISTED and all(is_named):
-        return []
-    return [f"{_answer_name(one)}  [{', '.join(one.markers)}]" for one in first]
+        return [], ""
+    listed = [f"{_answer_name(one)}  [{', '.join(one.markers)}]" for one in first]
+    return listed, more_text(answer.answers[LISTED:], answer.evidence)
 
 
 def _inferred_lines(answer: Answer) -> list[str]:
@@ -83,10 +87,10 @@ def _answer_name(one: AnswerTerm) -> str:
     return printable(value_text(one.term, one.label) if isinstance(one.term, Literal) else one.shown, 180)
 
 
-def _titled_items(answer: Answer, cited: Collection[str]) -> Iterator[tuple[str, list[EvidenceItem]]]:
-    """Yield the evidence with these markers, then the other evidence, each with its heading."""
-    used = [item for item in answer.evidence if item.marker in cited]
-    rest = [item for item in answer.evidence if item.marker not in cited]
+def _titled_items(answer: Answer) -> Iterator[tuple[str, list[EvidenceItem]]]:
+    """Yield the evidence that is cited, then the other evidence, each with its heading."""
+    cited = answer.cited
+    used, rest = ([item for item in answer.evidence if (item.marker in cited) == is_used] for is_used in (True, False))
     yield from [("Evidence", used)] if used else []
     yield from [("Also found" if used else "Found in the graph", rest)] if rest else []
 
@@ -175,14 +179,13 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     yield from _first_lines(answer)
     said = [f"│ {printable(sentence, _MOST_ANSWER)}" for sentence in answer.prose]
     yield from ("", prose_title(answer.model), *said) if said else ()
-    listed = _listed_answers(answer)
-    more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
+    listed, more = _listed_answers(answer)
     numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
     steps = [f"{i:>4}  {line}" for i, line in enumerate(_inferred_lines(answer), 1)]
     sections = [("Answers", numbered + [f"      {more}"] * bool(more)), ("Inference", steps)]
     sections += [("Tree", [answer.tree.text()])] if answer.tree and verbose else []
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
-    for heading, items in _titled_items(answer, answer.cited):
+    for heading, items in _titled_items(answer):
         is_aside = heading == "Also found" and not verbose
         lines: list[str] = []
         for item in items[:_ALSO] if is_aside else items:
@@ -308,15 +311,14 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     yield from ("", *markdown_table(answer, escaped_markdown)) if table_line(answer) else ()
     said = " ".join(escaped_markdown(sentence, _MOST_ANSWER) for sentence in answer.prose)
     yield from ("", escaped_markdown(prose_title(answer.model)), "", f"> {said}") if said else ()
-    listed = _listed_answers(answer)
-    more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
+    listed, more = _listed_answers(answer)
     numbered = [f"{i}. {escaped_markdown(line)}" for i, line in enumerate(listed, 1)]
     yield from _markdown_section("Answers", [*numbered, "", escaped_markdown(more)] if more else numbered)
     steps = [f"{i}. {escaped_markdown(line)}" for i, line in enumerate(_inferred_lines(answer), 1)]
     if steps:
         yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
     yield from _markdown_section("Linked", [f"- {escaped_markdown(line)}" for line in _link_lines(answer)])
-    for title, items in _titled_items(answer, answer.cited):
+    for title, items in _titled_items(answer):
         yield from ("", f"### {title}")
         for item in items:
             yield from ("", f"**{item.marker}** {escaped_markdown(item.sourced_text, _MOST_EVIDENCE)}")
