@@ -32,9 +32,8 @@ _MAX_CELL_VALUES = 4
 _MAX_COLUMN_WAYS = 500
 
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_NUMBER = re.compile(rf"{_GROUPED.pattern}(?!\d)|\d+(?:[.,]\d+)?")
+_NUMBER = re.compile(rf"((?:^[-−])?(?:{_GROUPED.pattern}(?!\d)|\d+(?:[.,]\d+)?))")
 _FLOAT = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_MINUS = re.compile(r"[-−](?=\d)")
 # Of names of which so many begin with a number, the least and the greatest are of interest.
 _SHARE_OF_VALUES = 0.8
 
@@ -214,18 +213,14 @@ def natural_key(text: str) -> tuple[tuple[int, float, str], ...]:
     """Make the key that names are sorted by: numbers by their value, letters without regard to capitals."""
     if _FLOAT.fullmatch(text):
         return ((0, float(text), ""),)
-    sign = -1.0 if _MINUS.match(text) else 1.0
-    key: list[tuple[int, float, str]] = []
-    at = 0
-    for found in _NUMBER.finditer(text):
-        between = text[at : found.start()].casefold()
-        if between and not (at == 0 and sign < 0 and found.start() == 1):
-            key.append((1, 0.0, between))
-        number = found[0].replace(",", "" if _GROUPED.fullmatch(found[0]) else ".")
-        key.append((0, (sign if not key else 1.0) * float(number), ""))
-        at = found.end()
-    rest = text[at:].casefold()
-    return (*key, (1, 0.0, rest)) if rest else tuple(key)
+    parts = enumerate(_NUMBER.split(text))  # every other one is a number
+    return tuple((0, _value_of(part), "") if i % 2 else (1, 0.0, part.casefold()) for i, part in parts if part)
+
+
+def _value_of(number: str) -> float:
+    digits = number.lstrip("-−")
+    value = float(digits.replace(",", "" if _GROUPED.fullmatch(digits) else "."))
+    return value if digits == number else -value
 
 
 def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int]:

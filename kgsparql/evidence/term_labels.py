@@ -15,7 +15,7 @@ from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
-from kgsparql.exploration import Label, StatementSide, descriptions, labels, missing_sides, statement_sides
+from kgsparql.exploration import Label, Side, descriptions, labels, missing_sides, statement_sides
 from kgsparql.exploration.labels import named_types, own_label
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.literals import literal_kind
@@ -45,7 +45,7 @@ class TermLabels:
     languages: tuple[str, ...] = ("en",)
     known: dict[Term, str] | None = None
     shared: Mapping[tuple[str, ...], Mapping[Term, Label]] = field(default_factory=dict)
-    statements: dict[tuple[IRI, StatementSide], Triple | None] = field(default_factory=dict)
+    statements: dict[Side, Triple | None] = field(default_factory=dict)
     walked: dict[Walk, tuple[Term, ...]] = field(default_factory=dict, repr=False)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[Term, tuple[IRI, ...]] = field(default_factory=dict)
@@ -205,8 +205,7 @@ def statement_hops(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool =
             with terms.asking(in_grace=in_grace) as graph:
                 found = statement_sides(graph, wanted)
         known.update({side: found.get(side) for side in wanted})
-    told = ((side, known[node, side]) for node, side in sides)
-    return [Hop(triple, "forward" if side == "value" else "inverse") for side, triple in told if triple is not None]
+    return [Hop(triple, way) for node, way in sides if (triple := known[node, way]) is not None]
 
 
 def statement_labels(

@@ -14,12 +14,12 @@ from kgsparql.exploration.batched_select import (
 )
 from kgsparql.exploration.counting import degrees, predicate_counts, predicates
 from kgsparql.exploration.labels import by_label, descriptions, labels, texts, types
-from kgsparql.exploration.neighbourhood import StatementSide, mediated_paths, missing_sides, neighbours, statement_sides
+from kgsparql.exploration.neighbourhood import Side, mediated_paths, missing_sides, neighbours, statement_sides
 from kgsparql.exploration.predicate_paths import paths_of_several
 from kgsparql.exploration.shortest_paths import shortest_paths
 
 __all__ = [
-    "Found", "Label", "NeighbourGroup", "PredicatePath", "StatementSide", "Text",
+    "Found", "Label", "NeighbourGroup", "PredicatePath", "Side", "Text",
     "by_label", "degrees", "descriptions", "labels", "mediated_paths", "missing_sides", "neighbours",
     "paths_of_several", "predicate_counts", "predicates", "shortest_paths", "statement_sides",
     "texts", "types", "walk_ends", "walk_ways",

@@ -311,7 +311,11 @@ def walk_ways(
     ]  # fmt: skip
 
     def way_of(number: int, solution: Solution) -> Way | None:
-        way, own = _way_of_solution(solution, walks[number]), ends[number]
+        walk, own = walks[number], ends[number]
+        nodes = [solution[f"n{i}"] for i in range(len(walk.path.steps) + 1)]
+        hops = tuple(step.hop(near, far) for near, step, far in zip(nodes, walk.path.steps, nodes[1:], strict=False))
+        aside = (c.step.hop(nodes[c.at], solution[f"c{i}"]) for i, c in enumerate(walk.constraints))
+        way = Way(Path(nodes[0], hops), tuple(aside))
         return way if own is None or way.path.end in own else None  # a literal may be one of the same text
 
     def key(way: Way) -> list[object]:
@@ -354,10 +358,3 @@ def _items_of_walks(
 
 def _number_of_walk(solution: Solution) -> int:
     return int(cast("Literal", solution["walk"]).value)
-
-
-def _way_of_solution(solution: Solution, walk: Walk) -> Way:
-    nodes = [solution[f"n{i}"] for i in range(len(walk.path.steps) + 1)]
-    hops = tuple(step.hop(near, far) for near, step, far in zip(nodes, walk.path.steps, nodes[1:], strict=False))
-    aside = tuple(c.step.hop(nodes[c.at], solution[f"c{i}"]) for i, c in enumerate(walk.constraints))
-    return Way(Path(nodes[0], hops), aside)

@@ -10,7 +10,6 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from operator import itemgetter
-from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
 from kgsparql.dataclasses import dataclass, replace
@@ -38,8 +37,8 @@ from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rdf.vocabulary import UNWALKED, claim_kind, claim_part, is_mediator, is_statement, statement_value
 
 Group: TypeAlias = tuple[IRI, Step]
-# One end of a statement: the entity it is about, or its value.
-StatementSide: TypeAlias = OneOf["subject", "value"]
+# What a statement joins: the entity it is about, by a hop against the triple, or its value.
+Side: TypeAlias = tuple[IRI, Direction]
 
 
 def mediated_paths(
@@ -79,12 +78,12 @@ def mediated_paths(
 _pair_in = itemgetter("entity", "predicate")
 
 
-def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI | None]:
+def missing_sides(paths: Iterable[Path]) -> dict[Side, IRI | None]:
     """Find the sides of Wikibase statements that are not on these paths, though the paths lead through the statements.
 
     :return: for each such side the predicate that joins it to the statement, where the path tells which.
     """
-    wanted: dict[tuple[IRI, StatementSide], IRI | None] = {}
+    wanted: dict[Side, IRI | None] = {}
     for path in paths:
         for before, after in pairwise(path.hops):
             node = before.end
@@ -92,36 +91,34 @@ def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI 
                 continue
             parts = {part[0]: p for p in (before.triple.predicate, after.triple.predicate) if (part := claim_part(p))}
             if "claim" not in parts:
-                wanted.setdefault((node, "subject"), None)
+                wanted.setdefault((node, "inverse"), None)
             if "statement" not in parts:
                 value = statement_value(parts["claim"]) if "claim" in parts else None
-                wanted[node, "value"] = wanted.get((node, "value")) or value
+                wanted[node, "forward"] = wanted.get((node, "forward")) or value
     return wanted
 
 
-def statement_sides(
-    graph: KnowledgeGraph, wanted: Mapping[tuple[IRI, StatementSide], IRI | None]
-) -> dict[tuple[IRI, StatementSide], Triple]:
+def statement_sides(graph: KnowledgeGraph, wanted: Mapping[Side, IRI | None]) -> dict[Side, Triple]:
     """Find the triples that join Wikibase statements to their subjects and values; one query for each kind of side.
 
     :param wanted: as :func:`missing_sides` returns them.
     """
-    found: dict[tuple[IRI, StatementSide], Triple] = {}
-    nodes = [node for node, side in wanted if side == "subject"]
+    found: dict[Side, Triple] = {}
+    nodes = [node for node, side in wanted if side == "inverse"]
     for solution in select_about(graph, [Query.load("neighbours_inverse")], nodes).seen:
         if claim_kind(solution["predicate"]) == "claim":
-            found.setdefault((cast("IRI", solution["entity"]), "subject"), hop_in(solution).triple)
+            found.setdefault((cast("IRI", solution["entity"]), "inverse"), hop_in(solution).triple)
     pairs = []
     for (node, side), predicate in wanted.items():
-        about = found.get((node, "subject"))
+        about = found.get((node, "inverse"))
         own = predicate if about is None else statement_value(about.predicate)
-        if side == "value" and own is not None:
+        if side == "forward" and own is not None:
             pairs.append((node, own))
     values = batched_select(
         graph, lambda chunk, bound: group_query("forward", chunk).limit(bound + 1), pairs, key_of=_pair_in
     )
     for solution in values.seen:
-        found.setdefault((cast("IRI", solution["entity"]), "value"), hop_in(solution).triple)
+        found.setdefault((cast("IRI", solution["entity"]), "forward"), hop_in(solution).triple)
     return found
 
 

@@ -7,6 +7,7 @@ import re
 import tomllib
 import unicodedata
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -280,7 +281,13 @@ def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
     >>> "".join(in_turn(["abc", "1"]))
     'a1bc'
     """
-    return (item for row in itertools.zip_longest(*lists) for item in row if item is not None)
+    left = deque(map(iter, lists))
+    while left:
+        if (item := next(left[0], None)) is None:
+            left.popleft()
+        else:
+            yield item
+            left.rotate(-1)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -6,7 +6,7 @@ They are made as :mod:`.making` makes them, put as a person would, and asked: on
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal as OneOf
@@ -17,6 +17,7 @@ from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.frequent_paths import SampleSize
 from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.rdf.terms import Literal, Term
@@ -103,23 +104,22 @@ def example_questions(knowledge: KnowledgeBase, *, count: int = 4) -> tuple[str,
     >>> example_questions(kgsparql.open("fixtures/nobel.ttl", embedder="none"), count=1)
     ('What are the fields of work of Marie Curie?',)
     """
-    if not _can_be_asked(knowledge):
+    graph, most = knowledge.graph, MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE
+    if not graph.is_embedded or knowledge.is_empty or sum(predicate_counts(graph).values()) > most:
         return ()
     try:
         made = make(knowledge, _MADE, seed=0, max_hops=2, max_answers=_MAX_ANSWERS, size=_SIZE)
     except NotFoundError:  # nothing in it has a name, or leads to anything that has
         return ()
-    found = list(_about_things(knowledge, [one for question in made for one in _example_forms(question)]))
-    topics = sorted({example.made.walk.start for example in found}, key=str)
-    ranked = _ranked_examples(found, degrees(knowledge.graph, topics))
+    kinds = types(graph, {question.walk.start for question in made})
+    of_ontologies = {entity for entity, own in kinds.items() if any(_OF_ONTOLOGIES.match(kind.value) for kind in own)}
+    things = [question for question in made if question.walk.start not in of_ontologies]
+    found = [one for question in things for one in _example_forms(question)]
+    ranked = _ranked_examples(found, degrees(graph, sorted({one.made.walk.start for one in found}, key=str)))
     chosen: list[_Example] = []
-    turns = deque(_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
-    while turns and len(chosen) < count:
-        if (example := next(turns[0], None)) is None:
-            turns.popleft()
-        else:
-            chosen.append(example)
-            turns.rotate(-1)
+    turns = [_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS]
+    for example in islice(in_turn(turns), count):
+        chosen.append(example)  # noqa: PERF402 - the others look at what is chosen
     return tuple(example.text for example in sorted(chosen, key=lambda example: _KINDS.index(example.kind)))
 
 
@@ -130,22 +130,6 @@ def _answered_examples(
     unlike = (one for one in examples if not any(one.is_like(other) for other in chosen))
     for example in islice(unlike, _TRIES_OF_A_KIND):
         if example.is_answered_by(knowledge.ask(example.text)):
-            yield example
-
-
-def _can_be_asked(knowledge: KnowledgeBase) -> bool:
-    """Tell whether questions cost no more than their own time: no network, and no large index to be made first."""
-    graph = knowledge.graph
-    if not graph.is_embedded or knowledge.is_empty:
-        return False
-    return sum(predicate_counts(graph).values()) <= (MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE)
-
-
-def _about_things(knowledge: KnowledgeBase, examples: Sequence[_Example]) -> Iterator[_Example]:
-    """Leave out those that are about a term of an ontology: a class or a property."""
-    kinds = types(knowledge.graph, {example.made.walk.start for example in examples})
-    for example in examples:
-        if not any(_OF_ONTOLOGIES.match(kind.value) for kind in kinds.get(example.made.walk.start, ())):
             yield example
 
 

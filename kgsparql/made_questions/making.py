@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import NotFoundError
@@ -37,6 +37,7 @@ from kgsparql.made_questions.frequent_paths import (
 )
 from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.rdf import path_queries
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
@@ -53,11 +54,9 @@ _MAX_CLASS_WORDS = 4
 _MAX_CLASSIFIED = 40  # terms of each step whose classes are looked up
 
 _MAJORITY = 0.7  # if at least this share of the terms are in a class, the step leads to things of that name
-_OFTEN = 0.4  # if at least this share of the terms are in a class, it is one of those that the step leads to
 
 _PERSON_LABELS = frozenset({"human", "human being", "people", "persons", "natural person"})
 
-_DATES = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("date", "dateTime", "gYear", "gYearMonth"))
 _DATE = re.compile(r"(?:1\d|20)\d\d(?:-[01]\d(?:-[0-3]\d(?:T[\d:.]+Z?)?)?)?")
 
 _MEANINGLESS_CLASS = re.compile(
@@ -147,20 +146,20 @@ class _Maker:
         """
         paths: dict[Cell, dict[PropertyPath, list[IRI]]] = {}
         for cell, own in patterns.items():
-            usable = [(-len(starts), str(path), path) for path, starts in own.items() if self.namer.makes_sense(path)]
+            usable = [
+                (-len(starts), str(path), path)
+                for path, starts in own.items()
+                if can_be_asked(path, self.namer.wordings)
+            ]
             paths[cell] = {path: own[path] for *_, path in sorted(usable)[:_MAX_PATHS]}
         rarest_first = sorted(paths, key=lambda cell: (sum(map(len, paths[cell].values())), cell))
         at_once = min(MAX_ARMS, 2 * math.ceil(self.count / max(1, len(paths))))
-        waiting = {cell: self._questions_of(self._walks_to_try(paths[cell]), at_once) for cell in rarest_first}
-        made: dict[Cell, list[MadeQuestion]] = {cell: [] for cell in waiting}
-        while waiting and (done := sum(map(len, made.values()))) < self.count:
-            progress("making questions", done, self.count)
-            cell = min(waiting, key=lambda cell: len(made[cell]))
-            if (question := next(waiting[cell], None)) is None:
-                del waiting[cell]
-            else:
-                made[cell].append(question)
-        return [question for cell in sorted(made) for question in made[cell]]
+        kinds = (self._questions_of(self._walks_to_try(paths[cell]), at_once) for cell in rarest_first)
+        made: list[MadeQuestion] = []
+        for question in islice(in_turn(kinds), self.count):
+            made.append(question)
+            progress("making questions", len(made), self.count)
+        return sorted(made, key=lambda question: question.cell)
 
     def _walks_to_try(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
         """Yield walks to try: of each path one, then another of each …"""
@@ -183,19 +182,16 @@ class _Maker:
                     kept.append((walk, terms))
             labels = self.knowledge.labels({term for _, terms in kept for term in terms})
             for walk, terms in kept:
-                text, how_many = (self._text_of(walk, len(terms), is_counted=counted) for counted in (False, True))
+                topic, several = self.topics[walk.start], len(terms) > 1
+                text, how_many = (
+                    self.namer.question(walk.path, topic, several=several, is_counted=counted)
+                    for counted in (False, True)
+                )
                 if self._uses[walk.start] < QUESTIONS_OF_A_TOPIC and text not in self._texts:
                     self._texts.add(text)
                     self._uses[walk.start] += 1
                     answers = {term: labels[term] for term in terms}
-                    yield MadeQuestion(text, walk, self.topics[walk.start], answers, how_many)
-
-    def _text_of(self, walk: Walk, answers: int, *, is_counted: bool) -> str:
-        namer, path, topic = self.namer, walk.path, self.topics[walk.start]
-        return question_text(
-            path, topic, namer.wordings, [namer.kind(path, i) for i in range(len(path.steps))],
-            several=answers > 1, leads_to_many=namer.many, is_counted=is_counted,
-        )  # fmt: skip
+                    yield MadeQuestion(text, walk, topic, answers, how_many)
 
 
 def _are_answers(terms: Sequence[Term]) -> bool:
@@ -270,7 +266,6 @@ class _Namer:
             for kind, label in labels(graph, used, languages=languages).items()
             if _is_plain_name(label.text) and len(label.text.split()) <= _MAX_CLASS_WORDS
         }
-        self._classes: dict[Step, frozenset[Term]] = {}
         self._kinds = {step: "date" for step, near in starts.near.items() if _are_dates(near)}
         # Who works somewhere is a person, even without a class.
         persons = {
@@ -283,7 +278,6 @@ class _Namer:
         for step, near in starts.near.items():
             ends = [term for term in near[:_MAX_CLASSIFIED] if isinstance(term, IRI)]
             counts = Counter(kind for term in ends for kind in classes.get(term, ()))
-            self._classes[step] = frozenset(kind for kind, count in counts.items() if count >= _OFTEN * len(ends))
             enough = max(1.0, _MAJORITY * len(ends))
             common = [kind for kind, count in counts.items() if count >= enough and kind in self._names]
             if common:  # of several classes the rarest says most
@@ -299,14 +293,12 @@ class _Namer:
         following = [step.reversed for step in path.steps[i + 1 : i + 2]]
         return next(filter(None, (self._kinds.get(step, "") for step in (path.steps[i], *following))), "")
 
-    def makes_sense(self, path: PropertyPath) -> bool:
-        """Tell whether a path can be put in words, and each step begins at what the one before it leads to.
-
-        If one node is both a genre and a film of that name, nobody asks for the tags of the genre.
-        """
-        joints = [(self._classes[step], self._classes[following.reversed]) for step, following in pairwise(path.steps)]
-        is_apart = any(reached and left and reached.isdisjoint(left) for reached, left in joints)
-        return not is_apart and can_be_asked(path, self.wordings)
+    def question(self, path: PropertyPath, topic: str, *, several: bool, is_counted: bool) -> str:
+        """Ask for what a path leads to from a topic."""
+        kinds = [self.kind(path, i) for i in range(len(path.steps))]
+        return question_text(
+            path, topic, self.wordings, kinds, several=several, leads_to_many=self.many, is_counted=is_counted
+        )
 
 
 def _classes_of(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
@@ -326,7 +318,7 @@ def _are_dates(terms: Sequence[Term]) -> bool:
     >>> _are_dates([Literal("1902"), Literal("1911-05-03")]), _are_dates([Literal("1902"), Literal("7")])
     (True, False)
     """
-    dates = [t for t in terms if isinstance(t, Literal) and (t.datatype.value in _DATES or _DATE.fullmatch(t.value))]
+    dates = [t for t in terms if isinstance(t, Literal) and (literal_kind(t) == "date" or _DATE.fullmatch(t.value))]
     return 0 < _MAJORITY * len(terms) <= len(dates)
 
 

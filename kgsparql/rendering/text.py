@@ -160,7 +160,7 @@ def _money_text(cost: float) -> str:
     """Write a cost in plain digits, however small."""
     if cost >= 1 or not cost:
         return f"{cost:.2f}"
-    return f"{cost:.12f}".rstrip("0") if cost < 1e-6 else f"{float(f'{cost:.2g}'):.8f}".rstrip("0")
+    return f"{float(f'{cost:.2g}'):.12f}".rstrip("0")
 
 
 # -- Text ---------------------------------------------------------------------------------------------------------
