@@ -248,31 +248,29 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     Each of several graphs is asked. An item whose triples are in several graphs gets a query for each. A triple that no
     graph confirms, and that just one of them could not be asked about, is cited as from that one.
     """
-    sources: dict[Triple, tuple[Source, ...] | None] = {}
-    likely: dict[Triple, tuple[Source, ...]] = {}
+    found: dict[Triple, tuple[Source, ...]] = {}
+    unknown: dict[Triple, tuple[Source, ...]] = {}  # with the one that could not be asked
     if len(graph.members) == 1:  # what was found again for this question need not be looked up once more
-        sources |= {c.triple: c.sources for item in evidence for c in item.triples if c.verified}
-    triples = [triple for triple in evidence.triples if triple not in sources]
+        found |= {c.triple: c.sources for item in evidence for c in item.triples if c.verified}
+    triples = [triple for triple in evidence.triples if triple not in found]
     parts = [_Lookup(triples, part.unfiltered()) for part in graph.members]
     for triple in triples:
-        if not has_a_name(triple):
-            sources[triple] = graph.sources_of(triple)
-            continue
-        held = {source for part in parts for source in part.held.get(triple, ())}
-        silent = [part for part in parts if triple in part.open_]
-        sources[triple] = tuple(sorted(held)) or (None if silent else ())
-        if not held and len(silent) == 1 < len(parts):
-            likely[triple] = (silent[0].source,)
-    found = Evidence(
-        _confirmed_item(item, parts, sources, likely)
-        for item in evidence if all(sources[cited.triple] != () for cited in item.triples)
+        own = tuple(sorted({source for part in parts for source in part.held.get(triple, ())}))
+        held = own if has_a_name(triple) else graph.sources_of(triple)
+        silent = [part.source for part in parts if triple in part.open_]
+        if held:
+            found[triple] = held
+        elif silent or held is None:
+            unknown[triple] = tuple(silent) if len(silent) == 1 < len(parts) else ()
+    kept = Evidence(
+        _confirmed_item(item, parts, found, unknown)
+        for item in evidence if all(cited.triple in found or cited.triple in unknown for cited in item.triples)
     )  # fmt: skip
-    unknown = [triple for triple, own in sources.items() if own is None]
     failures = [part.failure for part in parts if part.failure is not None]
     return Verification(
-        evidence=found, found=sum(map(bool, sources.values())),
-        removed=tuple(triple for triple, own in sources.items() if own == ()), unknown=len(unknown),
-        lost=tuple(item.marker for item in evidence if item.marker not in found),
+        evidence=kept, found=len(found), unknown=len(unknown),
+        removed=tuple(triple for triple in triples if triple not in found and triple not in unknown),
+        lost=tuple(item.marker for item in evidence if item.marker not in kept),
         unanswered=sum(map(has_a_name, unknown)), failure=failures[0] if len(failures) == len(parts) else None,
         ended=next((part.ended for part in parts if part.ended), None),
     )  # fmt: skip
@@ -284,20 +282,20 @@ def has_a_name(triple: Triple) -> bool:
 
 
 def _confirmed_item(
-    item: EvidenceItem, parts: Sequence[_Lookup], sources: Mapping[Triple, tuple[Source, ...] | None],
-    likely: Mapping[Triple, tuple[Source, ...]],
+    item: EvidenceItem, parts: Sequence[_Lookup], found: Mapping[Triple, tuple[Source, ...]],
+    unknown: Mapping[Triple, tuple[Source, ...]],
 ) -> EvidenceItem:  # fmt: skip
     """Mark the triples of an item, with a query for each graph that holds some, where none holds them all."""
     plain = [c.triple for c in item.triples if has_a_name(c.triple)]
     own = [
-        (part.source.graph, [t for t in plain if t in part.held or likely.get(t) == (part.source,)]) for part in parts
+        (part.source.graph, [t for t in plain if t in part.held or unknown.get(t) == (part.source,)]) for part in parts
     ]
     is_in_one = len(parts) == 1 or any(len(held) == len(plain) for _, held in own)
     return replace(
         item,
         triples=tuple(
-            replace(c, sources=found or likely.get(c.triple, ()), verified=bool(found) or None)
-            for c in item.triples for found in (sources[c.triple],)
+            replace(c, sources=found.get(c.triple) or unknown[c.triple], verified=c.triple in found or None)
+            for c in item.triples
         ),
         queries=() if is_in_one else tuple(SourceQuery(name, lookup(held)) for name, held in own if held),
     )  # fmt: skip

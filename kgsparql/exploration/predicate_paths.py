@@ -134,10 +134,12 @@ class _QuerySteps:
     def __init__(self, asked: _Asked) -> None:
         self.asked = asked
         self.numbers: _Numbering[Term] = _Numbering()
+        self._known_term: Callable[[int], Term] = self.numbers.met.__getitem__
         self._predicates: _Numbering[IRI] = _Numbering()
 
     def terms(self, numbers: Numbers) -> list[Term]:
-        return [self.numbers.met[number] for number in numbers.tolist()]
+        first, met = self.numbers.first, self.numbers.met
+        return [self._known_term(n) if n < first else met[n - first] for n in numbers.tolist()]
 
     def step(self, number: int) -> Step:
         return Step(self._predicates.met[number // 2], "inverse" if number % 2 else "forward")
@@ -210,11 +212,7 @@ class _AdjacencySteps(_QuerySteps):
             len(adjacency.about), lambda term: adjacency.number(term) if isinstance(term, IRI) else None
         )
         self._predicates = _Numbering(0, adjacency.predicate_number)
-        self.step = adjacency.step  # type: ignore[method-assign]
-
-    def terms(self, numbers: Numbers) -> list[Term]:
-        first, met = self.numbers.first, self.numbers.met
-        return [self._adjacency.term(n) if n < first else met[n - first] for n in numbers.tolist()]
+        self._known_term, self.step = adjacency.term, adjacency.step  # type: ignore[method-assign]
 
     def step_ranks(self) -> Numbers:
         return np.arange(2 * len(self._adjacency.predicates))

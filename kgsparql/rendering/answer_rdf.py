@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,7 +13,7 @@ from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.evidence.evidence import EvidenceItem, ItemKind
+from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.plans.plan_compiler import asked_query
 from kgsparql.plans.running import Computed
 from kgsparql.rdf.path_queries import NOTHING, answers, joined_answers
@@ -29,12 +29,6 @@ _PREFIXES = {
     "xsd": "http://www.w3.org/2001/XMLSchema#", "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
 }  # fmt: skip
 _iri = PrefixMap(_PREFIXES).expand
-_ITEM_CLASSES: Mapping[ItemKind, str] = {
-    "path": "kgs:EvidencePath",
-    "neighbours": "kgs:EvidenceNeighbours",
-    "passage": "kgs:EvidencePassage",
-    "computed": "kgs:EvidenceComputation",
-}
 _CANDIDATES = 1_000  # with rank and evidence; ``schema:about`` names all
 
 
@@ -169,10 +163,11 @@ def _typed_literal(value: object, kind: str) -> Literal:
 
 def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
     executable = "sh:SPARQLSelectExecutable"
+    kind = "Computation" if item.kind == "computed" else item.kind.capitalize()
     if item.query.text:
         of.add(node, executable, sh_select=item.query.shown)
     of.add(
-        node, _ITEM_CLASSES[item.kind], kgs_marker=item.marker, schema_text=item.text,
+        node, f"kgs:Evidence{kind}", kgs_marker=item.marker, schema_text=item.text,
         kgs_score=_typed_literal(round(item.score, 4), "double"), kgs_cut=map(str, item.cuts),
         kgs_ends=None if item.named_ends is None else Literal(item.named_ends),
     )  # fmt: skip

@@ -28,6 +28,7 @@ _LABEL_LENGTH = 200  # characters of a label; pictures show less of it
 
 
 _Curve: TypeAlias = Sequence[tuple[float, float]]
+_Joined: TypeAlias = tuple[int, int, str]  # the places of two nodes, and the label of the edge between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +223,7 @@ def _text_width(text: str, size: float) -> float:
     return round(units * size, 1)
 
 
-def layout_in_layers(
-    labels: Sequence[str], edges: Sequence[tuple[int, int, str]], layers: Sequence[int]
-) -> list[Place]:
+def layout_in_layers(labels: Sequence[str], edges: Sequence[_Joined], layers: Sequence[int]) -> list[Place]:
     """Place each node in its column, near its neighbours; columns that nothing stands in are left out.
 
     The nodes of a column are of one width, so that no edge passes through a neighbour.
@@ -261,7 +260,7 @@ def layout_in_layers(
     return [Place(across[at][0], rows[node], across[at][1], 30, at) for node, at in sorted(layer.items())]
 
 
-def _hops_from(firsts: Collection[int], count: int, edges: Iterable[tuple[int, int, str]]) -> list[int]:
+def _hops_from(firsts: Collection[int], count: int, edges: Iterable[_Joined]) -> list[int]:
     """Count the steps to each node from the first ones; a part without any starts from its first node."""
     near: dict[int, list[int]] = {node: [] for node in range(count)}
     for source, target, _ in edges:
@@ -284,9 +283,7 @@ _LABEL_PLACES = (0.65, 0.7, 0.6, 0.75, 0.55, 0.8, 0.5, 0.84, 0.45, 0.4, 0.35, 0.
 """Where on an edge its label may stand, the best first, from the end with more edges: there, edges are too close."""
 
 
-def _edge_shapes(
-    edges: Sequence[tuple[int, int, str]], nodes: Sequence[DrawnNode]
-) -> Iterator[tuple[_Curve, Box | None]]:
+def _edge_shapes(edges: Sequence[_Joined], nodes: Sequence[DrawnNode]) -> Iterator[tuple[_Curve, Box | None]]:
     """Yield a curve for each edge, and where its label stands; edges between the same nodes are spread."""
     degrees = Counter(end for edge in edges for end in edge[:2])
     beside = Counter(frozenset(edge[:2]) for edge in edges)

@@ -16,7 +16,7 @@ from kgsparql.answering.answer_json import term_json
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literals import data_frame, python_value, value_text
-from kgsparql.rdf.terms import Labels, Literal, Term, printable
+from kgsparql.rdf.terms import Literal, Term, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,43 +120,38 @@ def table_line(answer: Answer) -> str:
 
 def aligned_table(answer: Answer) -> list[str]:
     """Return the first rows of a computed table as aligned lines, with its marker; none for other answers."""
-    if (found := _table_of(answer)) is None:
-        return []
-    rows, more = _first_rows(found, answer.labels)
 
     def is_number(term: Term | None) -> bool:
         return term is None or (isinstance(term, Literal) and value_text(term)[:1] in "+-.0123456789")
 
-    columns = zip(*found.rows[:LISTED], strict=True)
-    words = {i for i, terms in enumerate(columns) if not all(map(is_number, terms))}
-    return [*aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"]
+    rows, terms, more = _first_rows(answer)
+    words = {i for i, column in enumerate(zip(*terms, strict=True)) if not all(map(is_number, column))}
+    return [*aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"] if rows else []
 
 
 def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
-    """Return the first rows of a computed table in Markdown; none for another kind of answer."""
-    if (found := _table_of(answer)) is None:
-        return []
-    shown, more = _first_rows(found, answer.labels)
+    """Return the first rows of a computed table in Markdown, with its marker."""
+    shown, _, more = _first_rows(answer)
     names, *rows = [[escaped(cell) for cell in row] for row in shown]
     lines = [f"| {' | '.join(row)} |" for row in [names, ["---"] * len(names), *rows]]
     return [*lines, "", f"{more}\\[{COMPUTED_MARKER}\\]"]
 
 
-def _first_rows(found: Computed, labels: Labels) -> tuple[list[list[str]], str]:
-    """Return the names of the columns and the first rows, for a person; and how many are not among them."""
-    rows = [
-        [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
-    ]
-    left = len(found.rows) - LISTED
-    return [[*found.columns], *rows], f"+{left:,} more: -f csv  " if left > 0 else ""
+def _first_rows(answer: Answer) -> tuple[list[list[str]], Sequence[Sequence[Term | None]], str]:
+    """Return the names of the columns and the first rows, for a person; their terms; how many are not among them."""
+    if (found := _table_of(answer)) is None:
+        return [], (), ""
+    terms, left = found.rows[:LISTED], len(found.rows) - LISTED
+    rows = [[cell_text(term, i, found, answer.labels.__getitem__) for i, term in enumerate(row)] for row in terms]
+    return [[*found.columns], *rows], terms, f"+{left:,} more: -f csv  " if left > 0 else ""
 
 
 def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
     """Return an item of evidence without the rows that are shown as a table."""
-    found = _table_of(answer)
-    if found is None or item.marker != COMPUTED_MARKER:
-        return item
-    return replace(item, text=item.text.replace(f" = {rows_text(found, answer.labels.__getitem__)}", "", 1))
+    line = table_line(answer).removesuffix(f" [{COMPUTED_MARKER}]")
+    return (
+        replace(item, text=item.text.replace(f" = {line}", "", 1)) if item.marker == COMPUTED_MARKER and line else item
+    )
 
 
 def _plain_cell(term: Term | None, answer: Answer) -> str:

@@ -171,7 +171,6 @@ _MOST_NOTE = 600  # characters of a note
 _WIDE = 100  # a longer line of evidence is broken into its parts; beside what an answer rests on, it is cut
 _ALSO = 4  # pieces of evidence that are shown beside those that an answer rests on
 _BY_RANK = "the best reading by rank"
-_ASIDE = frozenset({"frontier"})  # notes that change nothing in what a person would do: in JSON, and with -v
 
 
 def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -> Iterator[str]:
@@ -194,7 +193,7 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
                 lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
         left = len(items) - _ALSO
         sections.append((heading, lines + [f"      … {left:,} more (-v shows all)"] * (is_aside and left > 0)))
-    notes = [*(note for note in answer.notes if verbose or note.code not in _ASIDE), *_fallback_lines(answer)]
+    notes = [*(note for note in answer.notes if verbose or note.code != "frontier"), *_fallback_lines(answer)]
     sections.append(("Notes", [f"      {printable(note, _MOST_NOTE)}" for note in notes]))
     for heading, lines in sections:
         yield from ("", heading, *lines) if lines else ()
