@@ -45,7 +45,8 @@ def paths_in_adjacency(
     view.check()
     began, adjacency = time.perf_counter(), view.adjacency
     ends = [number for term in (start, end) if (number := adjacency.number(term)) is not None]
-    levels = _levels_of_arcs(view, ends, skip, direction, max_hops) if len(ends) == 2 else []
+    walked = walked_steps(adjacency, skip, view.drops, direction)
+    levels = _levels_of_arcs(view, ends, walked, max_hops) if len(ends) == 2 else []
     found = ordered_paths(adjacency, levels, limit, between=f"{start} – {end}")
     view.report_search(began, start, len(found.items), end=str(end), what="shortest paths")
     return found
@@ -62,16 +63,13 @@ def walked_steps(adjacency: Adjacency, skip: frozenset[IRI], drops: Any, directi
     return near, far
 
 
-def _levels_of_arcs(
-    view: AdjacencyView, ends: Sequence[int], skip: frozenset[IRI], direction: Directions, max_hops: int
-) -> list[Arcs]:
+def _levels_of_arcs(view: AdjacencyView, ends: Sequence[int], walked: Sequence[Marks], max_hops: int) -> list[Arcs]:
     """Find the hops of all shortest paths, by their place on the paths; none if there is no path."""
     adjacency = view.adjacency
     marks = np.zeros(len(adjacency.about), np.int16)
     marks[ends] = 1, -1
     is_between_classes = bool((adjacency.about[ends] & IS_CLASS).all())
     passes = IS_CLASS * (1 + is_between_classes)  # what is known about a term through which a path may lead is less
-    walked = walked_steps(adjacency, skip, view.drops, direction)
     near, far = (_Side(adjacency, marks, passes, own, number) for own, number in zip(walked, ends, strict=True))
     for _ in range(max_hops):
         side = near if near.cost <= far.cost else far

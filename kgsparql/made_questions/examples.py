@@ -138,7 +138,10 @@ def _example_forms(question: MadeQuestion) -> Iterator[_Example]:
     labels = question.answers.values()
     says_itself = any(label.casefold() in question.topic.casefold() for label in labels)
     are_plain = all(label[:1].isalnum() and not _MACHINE_CODE.search(label) for label in labels)
-    if says_itself or not are_plain or not _is_readable(question.text, question.topic):
+    words = question.text.replace(question.topic, "", 1)
+    is_long = len(question.text) > _MAX_CHARACTERS or question.text.count(" of ") > _MAX_NESTED_NOUNS
+    is_odd = _NO_PLAIN_NAME.search(question.topic) or _CLUMSY.search(words) or _DULL.search(words)
+    if says_itself or not are_plain or is_long or is_odd:
         return
     hops, direction = question.cell
     inverse = hops == 1 and direction == "inverse"
@@ -146,14 +149,6 @@ def _example_forms(question: MadeQuestion) -> Iterator[_Example]:
     yield _Example(question.text, kind, question)
     if inverse and len(labels) > 1 and question.how_many.startswith("How many "):
         yield _Example(question.how_many, "count", question)
-
-
-def _is_readable(text: str, topic: str) -> bool:
-    """Tell whether the name is a plain one, and the words around it make a short and simple sentence."""
-    if _NO_PLAIN_NAME.search(topic) or len(text) > _MAX_CHARACTERS or text.count(" of ") > _MAX_NESTED_NOUNS:
-        return False
-    words = text.replace(topic, "", 1)
-    return not (_CLUMSY.search(words) or _DULL.search(words))
 
 
 def _ranked_examples(examples: Iterable[_Example], sizes: Counter[Term]) -> list[_Example]:
