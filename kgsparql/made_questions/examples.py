@@ -6,7 +6,6 @@ They are made as :mod:`.making` makes them, put as a person would, and asked: on
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal as OneOf
@@ -20,7 +19,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.frequent_paths import SampleSize
 from kgsparql.made_questions.making import MadeQuestion, make
-from kgsparql.rdf.terms import Literal, Term
+from kgsparql.rdf.terms import Literal
 
 Kind = OneOf["one hop", "two hops", "count", "inverse"]
 
@@ -115,9 +114,16 @@ def example_questions(knowledge: KnowledgeBase, *, count: int = 4) -> tuple[str,
     of_ontologies = {entity for entity, own in kinds.items() if any(_OF_ONTOLOGIES.match(kind.value) for kind in own)}
     things = [question for question in made if question.walk.start not in of_ontologies]
     found = [one for question in things for one in _example_forms(question)]
-    ranked = _ranked_examples(found, degrees(graph, sorted({one.made.walk.start for one in found}, key=str)))
+    sizes = degrees(graph, sorted({one.made.walk.start for one in found}, key=str))
+
+    def rank(example: _Example) -> tuple[int, int, str]:  # first what is pleasant to read, and of well-known things
+        written = {word for label in example.made.answers.values() for word in label.split()}
+        has_lost_capital = any(word.islower() and word.capitalize() in written for word in example.text.split())
+        return bool(_STILTED.search(example.text)) + has_lost_capital, -sizes[example.made.walk.start], example.text
+
+    found.sort(key=rank)
     chosen: list[_Example] = []
-    turns = [_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS]
+    turns = [_answered_examples(knowledge, [one for one in found if one.kind == kind], chosen) for kind in _KINDS]
     for example in islice(in_turn(turns), count):
         chosen.append(example)  # noqa: PERF402 - the others look at what is chosen
     return tuple(example.text for example in sorted(chosen, key=lambda example: _KINDS.index(example.kind)))
@@ -149,14 +155,3 @@ def _example_forms(question: MadeQuestion) -> Iterator[_Example]:
     yield _Example(question.text, kind, question)
     if inverse and len(labels) > 1 and question.how_many.startswith("How many "):
         yield _Example(question.how_many, "count", question)
-
-
-def _ranked_examples(examples: Iterable[_Example], sizes: Counter[Term]) -> list[_Example]:
-    """Put those first that are pleasant to read and about well-known things."""
-
-    def key(example: _Example) -> tuple[int, int, str]:
-        written = {word for label in example.made.answers.values() for word in label.split()}
-        has_lost_capital = any(word.islower() and word.capitalize() in written for word in example.text.split())
-        return bool(_STILTED.search(example.text)) + has_lost_capital, -sizes[example.made.walk.start], example.text
-
-    return sorted(examples, key=key)

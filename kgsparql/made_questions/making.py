@@ -200,12 +200,9 @@ def _are_answers(terms: Sequence[Term]) -> bool:
     if not literals:
         return all(isinstance(term, IRI) for term in terms)
     is_one_kind = len(literals) == len(terms) and len({term.language for term in literals}) == 1
-    return is_one_kind and all(_is_short(literal.value) for literal in literals)
-
-
-def _is_short(text: str) -> bool:
-    is_printable = bool(text.strip()) and printable(text, _MAX_LITERAL_CHARACTERS) == text
-    return is_printable and "://" not in text and text.lower() not in {"true", "false"}
+    texts = [literal.value for literal in literals]
+    are_printable = all(text.strip() and printable(text, _MAX_LITERAL_CHARACTERS) == text for text in texts)
+    return is_one_kind and are_printable and not any("://" in t or t.lower() in {"true", "false"} for t in texts)
 
 
 def _topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> dict[Term, str]:
