@@ -171,7 +171,8 @@ class _Check:
         said = {p for p in self.pieces if self._is_said(p)}
         named_otherwise = (one for one in self.asked.read.chunks if one.entities and not one.classes)
         in_names = {p for one in named_otherwise for p in one.span if one.is_strong or p in self.asked.noun}
-        own = self.asked.language.share_verbs if not self.path.goes_back else frozenset()
+        is_shared = self.path.goes_back or (bool(self.links) and self.links[0][0] == "object")  # who shared the prize
+        own = frozenset() if is_shared else self.asked.language.share_verbs
         shared = {p for p in self.pieces if texts[p] in own}  # whom one shares with is no spouse, however alike it is
         for p in (p for p in sorted({*self.telling} | shared) if p not in said and texts[p] not in named):
             word, alike = (

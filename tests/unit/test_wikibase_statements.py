@@ -105,6 +105,7 @@ def test_a_statement_is_named_by_what_it_joins(knowledge: KnowledgeBase, method:
         (REPLACED, f"←replaces— [{held}] —replaced by→ Olaf Scholz"),
     ):
         own = {"predicates_per_step": 1} if method == "struct_gpt" else {}  # else it goes on through a second statement
+        own = {"width": 5} if method == "think_on_graph" else own
         answer = knowledge.ask(question, retriever=method, options=own, qualifiers=True)
         said = [item.text for item in answer.evidence]
         assert any(named in text for text in said), said

@@ -106,7 +106,7 @@ class RateLimiter:
                 with suppress(OSError):  # the next process is told so by the server
                     file = kept_until_file(request.url)
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_text(str(time.time() + left_s))
+                    file.write_text(str(time.time() + left_s), encoding="utf-8", newline="")
             self._changed.notify_all()
 
     def succeeded(self, profile: EndpointProfile) -> None:
