@@ -49,12 +49,12 @@ def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
     session.only_evidence = True
     found, session = _found_in_session(retriever, session)
-    draft, known = retriever.compose(found, session), _left_out(found, session)
+    judged, draft, known = _judged_draft(found, retriever.compose(found, session), session)
     ranked = Answer(
-        session.question, "answered", "", draft.answers, evidence=found.evidence, linked=session.links,
-        is_ranked=draft.is_ranked, gaps=known or (), computed=found.computed,
+        session.question, "answered", "", draft.answers, evidence=judged.evidence, linked=session.links,
+        is_ranked=draft.is_ranked, gaps=known or (), computed=judged.computed,
     )  # fmt: skip
-    weighed = _weighed_answer(ranked, found, session, is_judged=known is not None)
+    weighed = _weighed_answer(ranked, judged, session, is_judged=known is not None)
     notes = session.notes.lines(link_notes(session.links))
     return replace(found, notes=notes, gaps=weighed.gaps, confidence=weighed.confidence)
 
@@ -140,7 +140,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     draft = retriever.compose(found, session)
     answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
     draft = replace(draft, answers=answers, claims=claims)
-    known = _left_out(found, session)
+    found, draft, known = _judged_draft(found, draft, session)
     missing = tuple(_in_own_words(gap, session) for gap in known or ())
     outcome = _answer_status(session, found, draft)
     if known is not None and outcome == "answered":  # all other words were read
@@ -289,20 +289,28 @@ def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
     return replace(found, evidence=evidence, candidates=described(found.candidates), draft=draft)
 
 
-def _left_out(found: Retrieval, session: Session) -> tuple[Gap, ...] | None:
-    """Return what of the question was left out; ``None`` where that was not checked."""
+def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Retrieval, Draft, tuple[Gap, ...] | None]:
+    """Return what was found and drafted, or what is computed of it, and what of the question is left out.
+
+    ``None`` for the latter where that was not checked.
+    """
     if found.computed is not None or found.is_judged:
-        return found.gaps
+        return found, draft, found.gaps
     if session.notes.partial:
-        return None
+        return found, draft, None
     try:
         missing = gaps(session, found)
         if session.settles_words and found.draft is not None and session.model is not None:  # it has read the question
             missing = tuple(gap for gap in missing if gap.code in HELD)
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
-        return None
-    return (*found.gaps, *missing)
+        return found, draft, None
+    if any(gap.code == "operation" for gap in missing):
+        from kgsparql.answering.planned import counted_beside  # with all of the plans
+
+        if counted := counted_beside(found, session, missing):
+            return counted, counted.draft or draft, counted.gaps
+    return found, draft, (*found.gaps, *missing)
 
 
 def _answer_status(session: Session, found: Retrieval, draft: Draft) -> Status:

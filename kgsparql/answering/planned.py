@@ -10,13 +10,13 @@ from kgsparql.answering.computed import computed_retrieval, computed_words, read
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
-from kgsparql.answering.retriever import answers_at_ends
+from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import LimitError, PlanError, QueryError
 from kgsparql.events import QuestionRead
-from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.words import is_foreign
@@ -31,7 +31,7 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts, terms_in
-from kgsparql.rdf.paths import Walk
+from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.form import Form
@@ -322,6 +322,45 @@ def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool
     holds = items if isinstance(items, a.Condition) else a.Exists(items)
     query = compiled(holds, vocabulary=session.vocabulary)
     return any(term == Literal(value=True) for row in session.graph.select(query) for term in row.values())
+
+
+def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """Count, where how many is asked, all that the best path leads to, verified, beside the evidence.
+
+    ``None`` where that is not all that is asked, or the path leads to more than was found.
+    """
+    best = found.best_item
+    is_all = {gap.code for gap in missing} == {"operation"} and session.asked.asks == "count"
+    if best is None or not is_all or best.cuts or not best.ends:
+        return None
+    path = best.paths[0].property_path
+    starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
+    named = {link.term for link in session.links if link.kind == "entity"}
+    is_whole = named <= set(starts) and all(isinstance(term, IRI) for term in (*starts, *best.ends))
+    if not is_whole or (path.goes_back and len(path.steps) > 2):
+        return None
+    items = a.Items(tuple(term for term in starts if isinstance(term, IRI)))
+    if not (path.goes_back or _leads_to_what_is_counted(path, best, session)):
+        return None
+    ends: a.ItemSet = a.Ends(items, path)
+    counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
+    made: Retrieval | None = None
+    with session.within_budget():
+        computed = run(counted, session.graph, vocabulary=session.vocabulary)
+        made = without_lost_items(computed_retrieval(computed, session), session)
+    if made is None or made.draft is None:  # what it rests on is gone
+        return None
+    return replace(made, evidence=Evidence([*made.evidence, *found.evidence]))
+
+
+def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
+    """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
+    head = session.asked.phrase.head
+    texts = [] if head is None else [session.asked.read.texts[at] for at in head.span]
+    (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
+    fit = session.label_fit
+    own = fit.phrase(texts, path.steps[-1].predicate) if texts else []
+    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
 def _gap_of_doubt(doubt: Doubt, words: Chunked) -> Gap:
