@@ -164,7 +164,13 @@ def test_dense_graphs_that_are_divided_say_what_one_graph_says(seed: int) -> Non
 
 
 def _same_as_one(quads: list[pyoxigraph.Quad], paths: list[PropertyPath], parts: int, random: Random) -> None:
+    """Compare what one graph says with what its members say, of walks without classes on the way.
+
+    That a thing is a class, too, only the member knows that says so.
+    """
+    things = {quad.subject for quad in quads} | {quad.object for quad in quads if quad.predicate.value != TYPE}
     named = [quad for quad in quads if not any(isinstance(term, BlankNode) for term in (quad.subject, quad.object))]
+    named = [quad for quad in named if quad.predicate.value != TYPE or quad.object not in things]
     for some, find in ((quads, around), (named, walked)):  # a walk leads through no blank node into another graph
         expected = find(graph(some, "whole"), TERMS, paths)
         found = find(divided(some, parts, random), TERMS, paths)
