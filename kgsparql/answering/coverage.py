@@ -171,14 +171,11 @@ class _Check:
         said = {p for p in self.pieces if self._is_said(p)}
         named_otherwise = (one for one in self.asked.read.chunks if one.entities and not one.classes)
         in_names = {p for one in named_otherwise for p in one.span if one.is_strong or p in self.asked.noun}
-        is_shared = self.path.goes_back or (bool(self.links) and self.links[0][0] == "object")  # who shared the prize
-        own = frozenset() if is_shared else self.asked.language.share_verbs
-        shared = {p for p in self.pieces if texts[p] in own}  # whom one shares with is no spouse, however alike it is
-        for p in (p for p in sorted({*self.telling} | shared) if p not in said and texts[p] not in named):
-            word, alike = (
-                texts[p],
-                0.0 if p in in_names | shared else self._likeness_of(p),
-            )  # no name is only like another
+        is_met = self.path.goes_back or self.asked.is_shared(self.links)
+        own = frozenset() if is_met else self.asked.language.share_verbs
+        sharing = {p for p in self.pieces if texts[p] in own}  # with whom one shares something is no spouse
+        for p in (p for p in sorted({*self.telling} | sharing) if p not in said and texts[p] not in named):
+            word, alike = texts[p], 0.0 if p in in_names | sharing else self._likeness_of(p)
             other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
             if other in self._labels_of({cited.triple.predicate for cited in self.best.triples}):
                 sentence = "{!r} is only beside what was found, and the question asks for it"

@@ -108,13 +108,6 @@ class Start:
         """How the clauses join it with what is asked for; nothing where it is not named."""
         return [] if self.term is None or self.place is None else self.asked.links_from(self.term)
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether it is what others share, and not one of them: `who shared the prize`."""
-        role, said = self.links[0] if self.links else ("any", ())
-        verbs = self.asked.language.share_verbs
-        return role == "object" and not verbs.isdisjoint(self.asked.read.texts[p] for p in said)
-
     def asking_words(self, kind: str, fit: LabelFit) -> list[int]:
         """List the content words but for one beside the mention that only says what the mentioned thing is."""
         beside, texts = {self._own_positions.start - 1, self._own_positions.stop}, self.asked.read.texts
@@ -176,7 +169,7 @@ def path_features(
     start = start.without_kind_of(start_kind)
     asking = [start.asked.read.texts[i] for i in start.asking_words(start_kind, fit)]
     lengths, back = np.array([(len(path.steps), path.goes_back) for path, _ in paths]).T
-    shares = start.asked.asks_for_others and not start.is_shared
+    shares = start.asked.asks_for_others and not start.asked.is_shared(start.links)
     parts = {
         "wording": np.zeros(len(paths)),
         "covered": _coverage_scores(asking, steps, fit),
@@ -189,7 +182,7 @@ def path_features(
     }
     found = np.column_stack([parts[name] for name in WEIGHTS])
     likely = np.argsort(-(found @ _SIGNED), kind="stable")[:worded]
-    found[likely, 0] = fit.ranker.rank(
+    found[likely, [*WEIGHTS].index("wording")] = fit.ranker.rank(
         start.masked, [nested_text(path, kinds, labels) for path, kinds in (paths[i] for i in likely)]
     )
     return found

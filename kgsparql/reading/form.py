@@ -280,6 +280,11 @@ class Form:
         role, said = link
         return [*self.language.sorts["kind"]] if role == "kind" else [self.read.texts[p] for p in reversed(said)]
 
+    def is_shared(self, links: Sequence[Link]) -> bool:
+        """Tell whether a thing that is joined so is what others share, and none of them: `who shared the prize`."""
+        role, said = links[0] if links else ("any", ())
+        return role == "object" and not self.language.share_verbs.isdisjoint(self.read.texts[p] for p in said)
+
     def owned_nouns(self, links: Iterable[Link]) -> list[tuple[int, ...]]:
         """List the nouns of a chain of possessions, each of which is a step: `place of birth` is one."""
         none, texts = self.language.identity_nouns | self.language.facets, self.read.texts

@@ -171,12 +171,13 @@ def test_whatever_words_of_a_label_are_looked_up_labels_with_all_of_them_come_fi
 @given(st.sampled_from([(adjective, country) for adjective, named in countries().items() for country in named]))
 def test_an_adjective_of_a_country_is_linked_as_its_noun_is_before_a_noun(pair: tuple[str, str]) -> None:
     adjective, country = pair
+    name = country.title() if len(country) > 3 else country.upper()
     rows = [
-        LabelRow(f"{EX}it", country.title(), country),
+        LabelRow(f"{EX}it", name, country),
         LabelRow(f"{EX}lamp", "lamp", "lamp", kind="class", degree=1),
     ]
     linker = Linker(LabelIndex(PackedLabels.of(rows)))
-    for question in (f"Which {adjective.title()} lamps are there?", f"which lamps are from {country}?"):
+    for question in (f"Which {adjective.title()} lamps are there?", f"which lamps are from {name}?"):
         assert [str(link.term) for link in linker.link(question) if link.kind == "entity"] == [f"<{EX}it>"]
         assert any(
             IRI(f"{EX}it") in {name.term for name in chunk.entities} for chunk in chunked(question, linker).chunks
@@ -537,6 +538,17 @@ def test_what_only_says_a_predicate_or_kind_is_no_name_and_kind_of_asks_for_noth
     assert asked.without_kind_of("person").masked == "what film did make?"
     asked = about("what kind of film is Anna?")
     assert asked.without_kind_of("movie") is asked
+
+
+def test_a_path_back_is_no_longer_one_where_others_are_asked_for_and_what_they_share_is_none_of_them() -> None:
+    back, on = path("award", "^award"), path("award", "teacher", "gender")
+    for question, sharing, long in (
+        ("With whom did Anna share the award?", [1, 0], [0, 1]),
+        ("Who shared Anna ?", [-1, 0], [1, 2]),
+        ("Who taught Anna ?", [-1, 0], [1, 2]),
+    ):
+        asked = about(question)
+        assert (feature("sharing", asked, back, on), feature("long", asked, back, on)) == (sharing, long), question
 
 
 def test_every_word_that_asks_for_something_counts() -> None:
