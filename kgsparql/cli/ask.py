@@ -153,7 +153,7 @@ def ask(
         raise OptionError("-i together with a question", hint="leave one out: -i reads questions, one after another")
     question = "-" if how.interactive else question
     form = how.checked_format(question, graph.sources)
-    with _opened_with(question, graph, model, limits, how) as (knowledge, asking):
+    with _opened_with(graph, model, limits, how) as (knowledge, asking):
         told_graphs = len(graph.sources) > 1
         rendered = partial(_rendered_answer, form=form, how=how, told_graphs=told_graphs)
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
@@ -178,7 +178,7 @@ def ask(
 
 @contextmanager
 def _opened_with(
-    question: str, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, how: AnswerOptions
+    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, how: AnswerOptions
 ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
     method, options = how.retriever or "auto", options_of(how.option)
     shown = 0 if graph.quiet else how.verbose

@@ -96,12 +96,10 @@ class PairPlanner:
         by, doubts, numbers, values = self.question.comparative, list[Doubt](), list[a.Number](), list[Any]()
         for side, option in sides:
             own, asked, one = by_year(option), self.question.unit, list[Decimal | Literal]([Decimal(1)])
-            is_year = (
-                isinstance(own.measure, a.Value) and not own.measure.unit and self.phrases.predicating.is_of_time(own)
-            )
-            in_unit, more = self.phrases.measuring.in_its_unit(
-                own.measure, one, "" if is_year and asked == "year" else asked
-            )
+            is_bare = isinstance(own.measure, a.Value) and not own.measure.unit
+            if asked == "year" and is_bare and self.phrases.predicating.is_of_time(own):  # a year is in years
+                asked = ""
+            in_unit, more = self.phrases.measuring.in_its_unit(own.measure, one, asked)
             found = self._values_of(side, own)
             known = sorted(map(str, self.view.members(ends(side.known, option.path)))) if len(found) > 1 else ()
             doubts += [

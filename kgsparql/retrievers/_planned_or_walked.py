@@ -37,7 +37,7 @@ _READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for some
 class PlannedOrWalked(Retriever):
     """A plan where one has all that is asked; else what paths lead to, or a plan that leaves something out.
 
-    Paths beside a plan that leaves nothing out changed 14 of 2,067 answers, for the worse more often than the better.
+    On a plan that leaves nothing out paths are no second opinion: as one, they made answers worse more than better.
     """
 
     name: ClassVar[str] = AUTO
