@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
@@ -273,24 +273,17 @@ def topics_in(sparql: str) -> tuple[Topic, ...]:
     >>> [t.iri.value for t in topics_in("SELECT * { ?x wdt:P31 wd:Q5 . ?x wdt:P26 wd:Q42 }")]
     ['http://www.wikidata.org/entity/Q42']
     """
-    found = {
-        one: Topic(one, _term_label(one))
-        for one, before, _ in iris_in(sparql)
-        if one.value.startswith(tuple(_ENTITIES.values())) and not _BEFORE_CLASS.search(before)
-    }
-    return tuple(found.values())
-
-
-def iris_in(sparql: str) -> Iterator[tuple[IRI, str, str]]:
-    """Yield each IRI that a query names, with what stands before and after it; strings and declarations aside."""
     text = _STRING.sub('""', sparql)
     prefixes = {**_ENTITIES, **dict(_PREFIX.findall(text))}
-    body = _PREFIX.sub(" ", text)
+    body, found = _PREFIX.sub(" ", text), dict[IRI, None]()
     for match in _NAME.finditer(body):
         whole, prefix, name = match.groups()
         value = whole if whole is not None else prefixes.get(prefix, "") + name.replace("\\", "")
-        with suppress(IriError):
-            yield iri(value), body[max(0, match.start() - 60) : match.start()], body[match.end() :].lstrip()[:1]
+        is_entity = value.startswith(tuple(_ENTITIES.values()))
+        if is_entity and not _BEFORE_CLASS.search(body, max(0, match.start() - 60), match.start()):
+            with suppress(IriError):
+                found[iri(value)] = None
+    return tuple(Topic(one, _term_label(one)) for one in found)
 
 
 def gold_of(labels: Sequence[str] | None, terms: Sequence[IRI] | None) -> tuple[GoldAnswer, ...] | None:

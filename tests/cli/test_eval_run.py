@@ -304,7 +304,7 @@ def test_a_file_that_is_none_and_the_questions_that_cannot_be_asked(run: Run, tm
         done = run("eval", path, "-k", NOBEL, "-o", tmp_path / "R")
         assert (done.exit_code, "hint:" in done.stderr) == (2, True)
     file = tmp_path / "some.jsonl"
-    queries = {"a": "ASK { <http://e.org/a> ?p ?o }", "b": "ASK { ?s ?p ?o }"}
+    queries = {"a": "SELECT ?o { <http://e.org/a> ?p ?o }", "b": "ASK { ?s ?p ?o }"}
     lines = [json.dumps({"id": name, "question": "Is it?", "sparql": sparql}) for name, sparql in queries.items()]
     file.write_text("\n".join([*lines, *(["{}"] * 7)]), encoding="utf-8")
     done = run("eval", file, "-k", NOBEL, "-r", "path_ranking", "--no-model", *PLAIN[:2], "-o", tmp_path / "R")
@@ -313,5 +313,5 @@ def test_a_file_that_is_none_and_the_questions_that_cannot_be_asked(run: Run, tm
     assert [line.strip() for line in done.stderr.splitlines() if "left out" in line] == unread[:5]
     assert "… and 2 more: run.json lists them" in done.stderr
     config = Made.open(tmp_path / "R").config
-    absent = "a: no answer is known: the graph does not mention <http://e.org/a>"
+    absent = "a: no answer is known: it finds nothing"
     assert (config["questions"], config["left_out"]) == (1, [*unread, absent])

@@ -102,30 +102,6 @@ def test_answers_of_several_columns_are_the_iris_and_none_are_of_another_graph(r
     assert dataset.questions[0].answers == (GoldAnswer(IRI(R + "NorthSea"), "North Sea"),), "labels are the graph's"
 
 
-OF_WHAT_A_GRAPH_LACKS = [
-    ("ASK { <http://e.org/a> <http://e.org/p> ?x }", "http://e.org/a"),
-    (f"ASK {{ <{R}Rhine> <http://e.org/p> ?x }}", "http://e.org/p"),
-    (f"ASK {{ <{R}Rhine> <{R}mouth> <{R}Rhine> }}", ""),
-    ("SELECT (COUNT(?x) AS ?n) { ?x <http://e.org/p> ?y }", "http://e.org/p"),
-    ("SELECT (SUM(?x) AS ?n) { ?y <http://e.org/p> ?x }", "http://e.org/p"),
-    (f"SELECT (COUNT(?x) AS ?n) {{ ?x <{R}mouth> <{R}Rhine> FILTER(?x = 'a'^^<http://e.org/d>) }}", ""),
-    (f"SELECT (COUNT(?x) AS ?n) {{ ?x <{R}mouth>|<http://e.org/p> ?y }}", ""),
-    ("ASK { FILTER NOT EXISTS { <http://e.org/a> <http://e.org/p> ?x } }", "http://e.org/a"),
-    (f"ASK {{ FILTER NOT EXISTS {{ <{R}Rhine> <http://e.org/p> ?x }} }}", ""),
-    ("PREFIX e: <http://e.org/> ASK { e:a\\-b e:p ?x }", "http://e.org/a-b"),
-]
-
-
-def test_no_and_nought_of_what_a_graph_lacks_say_nothing(rivers: KnowledgeBase) -> None:
-    """All in one dataset, since the queries of one share a process."""
-    reasons = why_not(asked(*(sparql for sparql, _ in OF_WHAT_A_GRAPH_LACKS)), rivers)
-    lacking = {f"q{i}": absent for i, (_, absent) in enumerate(OF_WHAT_A_GRAPH_LACKS) if absent}
-    assert reasons.keys() == lacking.keys()
-    assert all(f"does not mention <{absent}>" in reasons[name] for name, absent in lacking.items())
-    with pytest.raises(DataError, match="none of the 1 queries of some finds anything"):
-        answered(asked("ASK { <http://e.org/a> ?p ?x }"), rivers)
-
-
 def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
     assert missing_share(load(RIVERS), rivers) == pytest.approx(1 / 9)
     assert missing_share(load(FIXTURES / "nobel_questions.jsonl"), rivers) == 1.0
