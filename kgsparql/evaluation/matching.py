@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer
@@ -75,9 +75,9 @@ class GoldAnswers:
         for answer in answers:
             key = f"name {name(answer.label)}" if answer.term is None else identity(str(answer.term))
             distinct.setdefault(key, answer)
-        self._numbers: dict[str, tuple[int, ...]] = {}
+        self._numbers: dict[_Key, tuple[int, ...]] = {}
         for number, answer in enumerate(distinct.values()):
-            for key in dict.fromkeys(_gold_keys(answer)):
+            for key in dict.fromkeys(_keys_of("" if answer.term is None else str(answer.term), answer.label)):
                 self._numbers[key] = (*self._numbers.get(key, ()), number)
         self._size = len(distinct)
         self._has_names = any(answer.term is None for answer in distinct.values())
@@ -91,8 +91,8 @@ class GoldAnswers:
         :param term: in N-Triples syntax; empty for an answer that is a name only.
         """
         if term and not term.startswith('"') and not self._has_names:  # most answers
-            return self._numbers.get(term, ())
-        found = (self._numbers.get(key, ()) for key in _given_keys(term, label))
+            return self._numbers.get(("iri", "iri", term), ())
+        found = (self._numbers.get((other, own, key), ()) for own, other, key in _keys_of(term, label))
         return tuple(dict.fromkeys(number for numbers in found for number in numbers))
 
 
@@ -109,50 +109,28 @@ class _Literal(NamedTuple):
     is_plain: bool
 
 
-# A gold answer is found if it has a key in common with the given one. The first words of a key say who may meet whom.
-_VALUE, _STRING = "value ", "string "  # both typed; both bare strings
-_TYPED, _TYPED_TEXT = "typed ", "typed text "  # the gold answer typed, the given one a bare string or a name
-_BARE, _BARE_TEXT = "bare ", "bare text "  # the other way round
-_OF_NAME, _IS_NAME = "of name ", "is name "  # the given answer a name; the gold answer a name
+_Key: TypeAlias = tuple[str, str, str]
+"""What an answer is, what it meets, and what both then have in common."""
 
 
-def _gold_keys(answer: GoldAnswer) -> Iterator[str]:
-    term = "" if answer.term is None else str(answer.term)
+def _keys_of(term: str, label: str) -> Iterator[_Key]:
+    """Yield how an IRI, a name, a bare string or a typed value meets another answer, which has the same keys turned."""
     literal = _read_literal(term) if term.startswith('"') else None
-    yield from _name_keys(_OF_NAME, answer.label if literal is None else literal.text)
-    if not term:
-        yield from _name_keys(_IS_NAME, answer.label)
-        yield from (_BARE + value for value in _possible_values(answer.label))
-    elif literal is None:
-        yield term
-    elif literal.is_plain:
-        yield from (_STRING + literal.text, _BARE_TEXT + literal.text)
-        yield from (_BARE + value for value in _possible_values(literal.text))
+    if literal is None:
+        kind, text = "iri" if term else "name", label
     else:
-        yield from (_VALUE + literal.value, _TYPED + literal.value, _TYPED_TEXT + literal.text)
-
-
-def _given_keys(term: str, label: str) -> Iterator[str]:
-    """Yield the keys by which a given answer finds gold answers, in the order of what is found."""
-    if not term:
-        yield from _name_keys(_OF_NAME, label)
-        yield from (_TYPED + value for value in _possible_values(label))
-    elif not term.startswith('"'):
-        yield term
-        yield from _name_keys(_IS_NAME, label)
-    else:
-        literal = _read_literal(term)
-        yield from _name_keys(_IS_NAME, literal.text)
-        if literal.is_plain:
-            yield from (_STRING + literal.text, _TYPED_TEXT + literal.text)
-            yield from (_TYPED + value for value in _possible_values(literal.text))
-        else:
-            yield from (_VALUE + literal.value, _BARE + literal.value, _BARE_TEXT + literal.text)
-
-
-def _name_keys(role: str, text: str) -> Iterator[str]:
+        kind, text = "bare" if literal.is_plain else "typed", literal.text
     if key := name(text):
-        yield role + key
+        yield from ((kind, other, key) for other in (["name"] if term else ["name", "iri", "bare", "typed"]))
+    if kind in {"name", "bare"}:
+        yield from ((kind, "value", value) for value in _possible_values(text))
+    if kind == "iri":
+        yield kind, kind, term
+    if literal is not None:
+        yield kind, kind, literal.value
+        yield kind, "typed" if literal.is_plain else "bare", text
+    if literal is not None and not literal.is_plain:
+        yield from (("value", other, literal.value) for other in ("name", "bare"))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgsparql.answering.answer import Answer
@@ -95,7 +95,6 @@ class Record:
     :param is_sure: the answer accounts for all of the question, and nothing failed: it was given as *the* answer, and
         not as *no sure answer*.
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
-    :param chosen_by: who chose among candidates on the way: a model or a ranker; empty for nobody.
     :param is_without_model: a model was to be asked, and this is the answer without it: it failed, or was not trusted.
     :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
@@ -118,7 +117,6 @@ class Record:
     answers: tuple[RecordedAnswer, ...] = ()
     evidence: tuple[RecordedEvidence, ...] = ()
     linked: tuple[RecordedLink, ...] | None = ()
-    chosen_by: tuple[str, ...] = ()
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
     is_cut_short: bool = False
@@ -136,7 +134,7 @@ class Record:
     @classmethod
     def of(
         cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int],
-        chosen_by: Iterable[str] = (), links: bool = True,
+        links: bool = True,
     ) -> Record:  # fmt: skip
         """Make the record of an answer.
 
@@ -159,7 +157,6 @@ class Record:
             ),
             evidence=tuple(map(_recorded_evidence, answer.evidence)),
             linked=tuple(map(_recorded_link, answer.linked)) if links else None,
-            chosen_by=tuple(sorted(set(chosen_by))),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
             notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
             is_without_model=any(note.code in WITHOUT_MODEL for note in answer.notes),

@@ -13,8 +13,6 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, term_json
 from kgsparql.answering.ask_options import AskOptions
@@ -145,8 +143,7 @@ def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
 
 _MOST_WORDS = 6  # of what is written that may be the beginning of one name
 _LEAST_CHARACTERS = 2
-_MOST_COMPARED = 400  # of the names that begin so: the best known of them
-_WHOLE, _KIND = 100_000, 50_000  # more than the degree of anything that is as well known as that
+_KIND, _WHOLE = 50_000, 100_000  # more than the degree of anything that is as well known as that
 
 
 def beginnings(text: str) -> list[tuple[int, str]]:
@@ -160,31 +157,26 @@ class Completions:
     """Names by the beginnings of their words; the best known come first, before them classes and predicates."""
 
     def __init__(self, rows: Iterable[LabelRow]) -> None:
-        self._rows = [row for row in rows if row.text]
-        found = [
-            (row.key[at:], number, min(row.degree, _KIND - 1) + _KIND * (row.kind != "entity") + _WHOLE * (at == 0))
-            for number, row in enumerate(self._rows)
+        self._words = sorted(
+            (
+                row.key[at:],
+                _KIND * (row.kind == "entity") - _WHOLE * (at == 0) - min(row.degree, _KIND - 1),
+                number,
+                row,
+            )
+            for number, row in enumerate(rows)
+            if row.text
             for at in (0, *(gap.end() for gap in re.finditer(" ", row.key)))
-        ]
-        found.sort()
-        self._beginnings = [text for text, _, _ in found]
-        self._numbers, self._weights = (np.array([own[place] for own in found], dtype=np.int64) for place in (1, 2))
+        )
 
     def of(self, text: str, *, limit: int = 8) -> tuple[int, list[LabelRow]]:
         """Complete the last words of a text, as many as begin a name together: from where on, and the names."""
         for start, written in beginnings(text):
-            if found := self._names_begun(written):
-                named = {self._rows[number].iri: self._rows[number] for number in reversed(found)}
+            first, last = (bisect_left(self._words, (end,)) for end in (written, f"{written}\U0010ffff"))
+            best = sorted(self._words[first:last], key=itemgetter(1))
+            if named := {row.iri: row for *_, row in reversed(best)}:
                 return start, list(reversed(named.values()))[:limit]
         return len(text), []
-
-    def _names_begun(self, written: str) -> list[int]:
-        """Find the names with a word that begins so, the best first."""
-        start = bisect_left(self._beginnings, written)
-        end = bisect_left(self._beginnings, f"{written}\U0010ffff")
-        weights = self._weights[start:end]
-        best = np.argsort(-weights, kind="stable")[:_MOST_COMPARED]
-        return [int(number) for number in self._numbers[start:end][best]]
 
 
 # -- The parts of what a run was understood as, what else could stand there, and what that comes to --------------------

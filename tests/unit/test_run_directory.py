@@ -21,7 +21,7 @@ QUESTION = Question(
 )  # fmt: skip
 RECORD = Record(
     question="q1", method="mindmap", status="answered", error=("E_MODEL", "gone"), ranked=True, notes=("a note",),
-    chosen_by=("model",), fallbacks=(("answer", "a reason"),), claims=(("It is Ann.", ("P1",)),),
+    fallbacks=(("answer", "a reason"),), claims=(("It is Ann.", ("P1",)),),
     answers=(RecordedAnswer("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
     evidence=(
         RecordedEvidence(
@@ -48,14 +48,13 @@ def test_what_was_written_is_read(begun: Run) -> None:
     assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
 
 
-def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
+def test_a_record_says_whether_the_method_links() -> None:
     names = "model_calls rounds prompt_tokens completion_tokens cost queries rows seconds"
     answer = Answer("Who?", "not_in_graph", "", usage=dict.fromkeys(names.split(), 0))
-    made = Record.of(answer, question="q", method="m", degrees={}, chosen_by=["words", "model", "words"], links=False)
-    assert (made.chosen_by, made.linked, made.has_failed) == (("model", "words"), None, False)
+    made = Record.of(answer, question="q", method="m", degrees={}, links=False)
+    assert (made.linked, made.has_failed) == (None, False)
     assert json_form(Record).validate_python(json.loads(json.dumps(made.to_json()))) == made
-    made = Record.of(answer, question="q", method="m", degrees={})
-    assert (made.chosen_by, made.linked) == ((), ())
+    assert Record.of(answer, question="q", method="m", degrees={}).linked == ()
 
 
 def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: Run) -> None:

@@ -28,7 +28,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
-FORMAT = 2
+FORMAT = 3
 _T = TypeVar("_T")
 
 _METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)  # the label of a method is the name of its files

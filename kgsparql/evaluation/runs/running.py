@@ -11,10 +11,10 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.ask_options import ignore
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
 from kgsparql.evaluation.dataset import Question
@@ -22,7 +22,6 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan, check_same, now
-from kgsparql.events import CandidatesChosen, Event
 from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Term
@@ -58,6 +57,9 @@ class MethodProgress:
 
 
 Tell = Callable[[MethodProgress], None]
+
+QuestionOutcome: TypeAlias = tuple[Question, Record, KgsparqlError | None]
+"""What came of a question, and what it, or its model's part, ended with."""
 
 
 def resume_or_begin(
@@ -103,13 +105,13 @@ def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore
         tell(progress)
         lost_in_a_row = 0
         with closing(_outcomes_of_method(knowledge, plan, method, left)) as outcomes:
-            for outcome in outcomes:
-                there.add(outcome.record)
-                progress.add(outcome.question, outcome.record)
+            for question, record, error in outcomes:
+                there.add(record)
+                progress.add(question, record)
                 tell(progress)
-                lost_in_a_row = lost_in_a_row + 1 if outcome.record.is_lost else 0
+                lost_in_a_row = lost_in_a_row + 1 if record.is_lost else 0
                 if lost_in_a_row >= UNREACHABLE:
-                    stopped = outcome.error or EndpointError("nobody answers")
+                    stopped = error or EndpointError("nobody answers")
                     about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
                     stopped.hint = f"{about} {stopped.hint or ''}".strip()
                     raise stopped
@@ -136,45 +138,24 @@ def _outcomes_of_method(
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionOutcome:
-    """What came of one question with one method.
-
-    :param error: what it ended with, or what ended its model's part.
-    """
-
-    question: Question
-    record: Record
-    error: KgsparqlError | None = None
-
-
 def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> QuestionOutcome:
     """Ask one question with one method; nothing is recorded if the run was stopped."""
-    events: list[Event] = []
-    asking = _question_options(plan, method, question, events.append)
+    asking = replace(plan.asking, retriever=method.retriever, options={})
+    if plan.gold_topics:
+        asking = asking.about(topic.iri for topic in question.topics)
+    if not method.with_model:
+        asking = asking.without_model()
+    about: dict[str, Any] = {"question": question.id, "method": method.label, "links": method.links}
     began = time.monotonic()
     try:
         answer = knowledge.answer(question.text, asking)
-        record = Record.of(
-            answer, question=question.id, method=method.label, degrees=_answer_degrees(knowledge, answer),
-            chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)}, links=method.links,
-        )  # fmt: skip
-        error = answer.error if isinstance(answer.error, KgsparqlError) else None
-        return QuestionOutcome(question, record, error)
+        record = Record.of(answer, degrees=_answer_degrees(knowledge, answer), **about)
+        return question, record, answer.error if isinstance(answer.error, KgsparqlError) else None
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
-        seconds = time.monotonic() - began
-        record = Record.failed(known, question=question.id, method=method.label, seconds=seconds, links=method.links)
-        return QuestionOutcome(question, record, known)
-
-
-def _question_options(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> AskOptions:
-    asking = replace(plan.asking, retriever=method.retriever, options={}, emit=emit)
-    if plan.gold_topics:
-        asking = asking.about(topic.iri for topic in question.topics)
-    return asking if method.with_model else asking.without_model()
+        return question, Record.failed(known, seconds=time.monotonic() - began, **about), known
 
 
 def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> Mapping[Term, int]:
