@@ -159,8 +159,14 @@ class Finished(Event):
 Emit: TypeAlias = Callable[[Event], None]
 
 
+def ignore(_: object) -> None:
+    """Receive events that nobody wants; those that take time to make are not made for it."""
+
+
 def numbered(receive: Emit, clock: Callable[[], float]) -> Emit:
     """Make what gives events their sequence number and time, then hands them on."""
+    if receive is ignore:
+        return ignore
     numbers, lock = count(1), threading.Lock()
 
     def emit(event: Event) -> None:

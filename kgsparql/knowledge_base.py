@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.answer import Answer, Retrieval
-from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
+from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question
 from kgsparql.answering.follow_up import Before, take_up
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.session import Session
 from kgsparql.answering.translating import translate
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
-from kgsparql.events import Event, Finished, numbered
+from kgsparql.events import Event, Finished, ignore, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.counting import graph_info

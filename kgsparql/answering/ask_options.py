@@ -15,7 +15,7 @@ from kgsparql.answering.retriever import Retriever, did_you_mean
 from kgsparql.budget import Budget
 from kgsparql.dataclasses import dataclass, field, fields, replace
 from kgsparql.errors import LimitError, OptionError, QuestionError
-from kgsparql.events import Emit
+from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import IRI, printable
 
@@ -46,10 +46,6 @@ def checked_question(text: str) -> str:
 P = ParamSpec("P")
 Asked = TypeVar("Asked")
 Result = TypeVar("Result")
-
-
-def ignore(_: object) -> None:
-    """Listen to nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

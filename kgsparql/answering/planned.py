@@ -15,7 +15,7 @@ from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import LimitError, PlanError, QueryError
-from kgsparql.events import QuestionRead
+from kgsparql.events import QuestionRead, ignore
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
@@ -83,7 +83,8 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     reading = Planner(view, fit, asked, is_strict=is_strict).plan()
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
     reading = view.with_kinds_below(reading)
-    session.emit(_read_event(asked, reading, session))
+    if session.emit is not ignore:
+        session.emit(_read_event(asked, reading, session))
     return ReadQuestion(asked, reading)
 
 

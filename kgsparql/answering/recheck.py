@@ -10,11 +10,11 @@ from typing import Literal as OneOf
 
 import pyoxigraph as ox
 
-from kgsparql.answering.ask_options import ignore
 from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row
 from kgsparql.budget import Budget, Usage
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
+from kgsparql.events import ignore
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, has_a_name, verify
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph

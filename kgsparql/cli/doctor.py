@@ -167,8 +167,8 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> 
     if not name and not base_url:
         hint = "candidates are ranked without one. Add one with -m MODEL or --base-url URL: docs/models.md"
         return CheckResult(f"none is named; {key}", hint, "absent")
-    from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
+    from kgsparql.events import ignore
     from kgsparql.models.chat_completion import Call
     from kgsparql.models.language_model import open_model
     from kgsparql.models.reply_json import json_value

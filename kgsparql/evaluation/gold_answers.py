@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from kgsparql.answering.ask_options import ignore
 from kgsparql.dataclasses import replace
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
+from kgsparql.events import ignore
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase

@@ -253,7 +253,8 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     if len(graph.members) == 1:  # what was found again for this question need not be looked up once more
         found |= {c.triple: c.sources for item in evidence for c in item.triples if c.verified}
     triples = [triple for triple in evidence.triples if triple not in found]
-    parts = [_Lookup(triples, part.unfiltered()) for part in graph.members]
+    parts = [_Lookup([*filter(has_a_name, triples)], part.unfiltered()) for part in graph.members]
+    removed: dict[Triple, None] = {}
     for triple in triples:
         own = tuple(sorted({source for part in parts for source in part.held.get(triple, ())}))
         held = own if has_a_name(triple) else graph.sources_of(triple)
@@ -262,23 +263,25 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
             found[triple] = held
         elif silent or held is None:
             unknown[triple] = tuple(silent) if len(silent) == 1 < len(parts) else ()
-    kept = Evidence(
-        _confirmed_item(item, parts, found, unknown)
-        for item in evidence if all(cited.triple in found or cited.triple in unknown for cited in item.triples)
-    )  # fmt: skip
-    failures = [part.failure for part in parts if part.failure is not None]
+        else:
+            removed[triple] = None
+    kept, lost = [], []
+    for item in evidence:
+        if removed.keys().isdisjoint(cited.triple for cited in item.triples):
+            kept.append(_confirmed_item(item, parts, found, unknown))
+        else:
+            lost.append(item.marker)
+    failure = next((part.failure for part in parts if part.failure is not None), None)
     return Verification(
-        evidence=kept, found=len(found), unknown=len(unknown),
-        removed=tuple(triple for triple in triples if triple not in found and triple not in unknown),
-        lost=tuple(item.marker for item in evidence if item.marker not in kept),
-        unanswered=sum(map(has_a_name, unknown)), failure=failures[0] if len(failures) == len(parts) else None,
+        evidence=Evidence(kept), found=len(found), unknown=len(unknown), removed=tuple(removed), lost=tuple(lost),
+        unanswered=sum(map(has_a_name, unknown)), failure=failure if all(part.failure for part in parts) else None,
         ended=next((part.ended for part in parts if part.ended), None),
     )  # fmt: skip
 
 
 def has_a_name(triple: Triple) -> bool:
     """Tell whether a triple can be looked up by name: blank nodes have none, nor triples in triples."""
-    return all(isinstance(term, IRI | Literal) for term in triple)
+    return isinstance(triple.subject, IRI) and isinstance(triple.object, IRI | Literal)
 
 
 def _confirmed_item(
@@ -286,19 +289,21 @@ def _confirmed_item(
     unknown: Mapping[Triple, tuple[Source, ...]],
 ) -> EvidenceItem:  # fmt: skip
     """Mark the triples of an item, with a query for each graph that holds some, where none holds them all."""
-    plain = [c.triple for c in item.triples if has_a_name(c.triple)]
-    own = [
-        (part.source.graph, [t for t in plain if t in part.held or unknown.get(t) == (part.source,)]) for part in parts
-    ]
-    is_in_one = len(parts) == 1 or any(len(held) == len(plain) for _, held in own)
+    queries: dict[str, list[Triple]] = {}
+    if len(parts) > 1:
+        plain = [c.triple for c in item.triples if has_a_name(c.triple)]
+        for part in parts:
+            queries[part.source.graph] = [t for t in plain if t in part.held or unknown.get(t) == (part.source,)]
+        if any(len(held) == len(plain) for held in queries.values()):
+            queries = {}
     return replace(
         item,
         triples=tuple(
             replace(c, sources=found.get(c.triple) or unknown[c.triple], verified=c.triple in found or None)
             for c in item.triples
         ),
-        queries=() if is_in_one else tuple(SourceQuery(name, lookup(held)) for name, held in own if held),
-    )  # fmt: skip
+        queries=tuple(SourceQuery(name, lookup(held)) for name, held in queries.items() if held),
+    )
 
 
 class _Lookup:

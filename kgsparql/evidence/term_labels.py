@@ -60,29 +60,28 @@ class TermLabels:
         :param in_grace: the terms will be shown: their labels are asked for whatever the budget says. Where even the
             grace time is over, or the graph is lost, they are called by the ends of their IRIs.
         """
-        known, wanted = self._called, list(dict.fromkeys(terms))
-        shared = self.shared.get(self.languages, {})
-        self._keep({term: shared[term] for term in wanted if term in shared})
-        if missing := [term for term in wanted if term not in known]:
-            found: Mapping[Term, Label] | None = None
-            with self.asking(in_grace=in_grace) as graph:
-                found = labels(graph, missing, languages=self.languages)
-            if found is None:
-                if self.notes.lost is None:
+        known, wanted = self.notes.labels if self.known is None else self.known, dict.fromkeys(terms)
+        if new := [term for term in wanted if term not in known]:
+            shared = self.shared.get(self.languages, {})
+            self._keep({term: shared[term] for term in new if term in shared})
+            if missing := [term for term in new if term not in known]:
+                found: Mapping[Term, Label] | None = None
+                with self.asking(in_grace=in_grace) as graph:
+                    found = labels(graph, missing, languages=self.languages)
+                if found is None and self.notes.lost is None:
                     self.notes.append(_UNNAMED, code="unlabelled")
-                return {term: known.get(term) or own_label(term).text for term in wanted}
-            self._keep(found)
+                if found is None:
+                    return {term: known.get(term) or own_label(term).text for term in wanted}
+                self._keep(found)
         return {term: known[term] for term in wanted}
 
-    @property
-    def _called(self) -> dict[Term, str]:
-        return self.notes.labels if self.known is None else self.known
-
     def _keep(self, found: Mapping[Term, Label]) -> None:
-        known = self._called
-        new = {term: label for term, label in found.items() if term not in known}
-        known.update({term: label.text for term, label in new.items()})
-        self._derived.update(term for term, label in new.items() if label.derived)
+        known = self.notes.labels if self.known is None else self.known
+        for term, label in found.items():
+            if term not in known:
+                known[term] = label.text
+                if label.derived:
+                    self._derived.add(term)
 
     def has_label(self, term: Term) -> bool:
         """Tell whether the graph itself says what a term is called, as far as it was asked."""

@@ -179,20 +179,22 @@ class Lattice:
         """The keys of all spans, as they are and in other forms, with how sure each is."""
         found: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
         longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
-        for start in range(len(self.tokens)):
-            for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
-                own = self.tokens[start:end]
-                found[key_of(own)].append((start, end, 1.0))
-                for country in countries().get(key_of(own), ()) if self._is_before_noun(end) else ():
+        for start, first in enumerate(self.tokens):
+            before = ""
+            for end, last in enumerate(self.tokens[start : start + longest], start + 1):
+                before += " " if end > start + 1 and not last.joined else ""
+                key = before + last.text
+                found[key].append((start, end, 1.0))
+                for country in countries().get(key, ()) if self._is_before_noun(end) else ():
                     found[country].append((start, end, ADJECTIVE))
-                if end - start > _VARIED:
-                    continue
-                if end - start == 2 and self.stops.isdisjoint(token.text for token in own):
-                    found[own[0].text + own[1].text].append((start, end, INFLECTED))  # `gluten-free`, in one
-                for opener in LABEL_OPENERS:  # `has part`
-                    found[f"{opener} {key_of(own)}"].append((start, end, OPENED))
-                for last in other_numbers(own[-1].text):
-                    found[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, INFLECTED))
+                if end - start <= _VARIED:
+                    if end - start == 2 and self.stops.isdisjoint((first.text, last.text)):
+                        found[first.text + last.text].append((start, end, INFLECTED))  # `gluten-free`, in one
+                    for opener in LABEL_OPENERS:  # `has part`
+                        found[f"{opener} {key}"].append((start, end, OPENED))
+                    for other in other_numbers(last.text):
+                        found[before + other].append((start, end, INFLECTED))
+                before = key
         return found
 
     def _is_before_noun(self, place: int) -> bool:

@@ -92,9 +92,9 @@ class Linker:
         :param mentions: names in the question that somebody else found, and whether each names a type; linked in their
             order. Without them, or where none can be linked, the words of the question are linked.
         """
-        found = self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
-        if self._learn_names(self._unknown_names(question, found)):
-            found = self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
+        found = self._links_of_words(question, mentions)
+        if (names := self._unknown_names(question, found)) and self._learn_names(names):
+            found = self._links_of_words(question, mentions)
         if any(link.kind != "predicate" for link in found):
             return found
         lattice = self.lattice(question)  # a predicate says how, not of what
@@ -148,17 +148,20 @@ class Linker:
             self.index = replace(self.index, search=CombinedLabels((self.index.search, PackedLabels.of(rows))))
         return bool(rows)
 
-    def _links_of_mentions(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:
-        """For each mention, the best entity that no mention before it took; for types only if no other is linked."""
+    def _links_of_words(self, question: str, mentions: Sequence[tuple[str, bool]] | None) -> tuple[LinkedEntity, ...]:
+        """For each mention, the best entity that no mention before it took; for types only if no other is linked.
+
+        Without any, the links of all words.
+        """
         links: dict[IRI, LinkedEntity] = {}
-        for text, is_type in sorted(mentions[:MAX_LINKS], key=itemgetter(1)):
+        for text, is_type in sorted((mentions or ())[:MAX_LINKS], key=itemgetter(1)):
             for link in () if is_type and links else self._links_in_text(text)[:1]:
                 rest = [c for c in (link, *link.candidates) if c.score >= THRESHOLD and c.term not in links]
                 if rest:
                     mention = mention_in(question, text, is_type=link.mention.is_type)
                     others = tuple(c for c in link.candidates if c.term != rest[0].term)
                     links[rest[0].term] = replace(rest[0], mention=mention, candidates=others)
-        return tuple(links.values())
+        return tuple(links.values()) or self._links_in_text(question)
 
     def _links_in_text(self, question: str) -> tuple[LinkedEntity, ...]:
         """The links of a text's words: exact labels, similar ones, ones near in meaning; else by a last name."""

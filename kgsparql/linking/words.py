@@ -468,8 +468,9 @@ def is_foreign(question: str) -> bool:
     [False, False, True, True]
     """
     own = [token.text for token in tokens(question)]
-    hits = {tag: sum(word in stops for word in own) for tag, stops in STOP_WORDS.items()}
-    return 2 * sum(map(is_unspaced, question)) > len(question) or max(hits.values()) > hits["en"]
+    hits = {tag: sum(map(stops.__contains__, own)) for tag, stops in STOP_WORDS.items()}
+    is_unspaced_mostly = not question.isascii() and 2 * sum(map(is_unspaced, question)) > len(question)
+    return is_unspaced_mostly or max(hits.values()) > hits["en"]
 
 
 def word_overlap(question: str, text: str) -> float:

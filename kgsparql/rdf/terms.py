@@ -78,6 +78,7 @@ def parse_term(text: str) -> Term:
     return term
 
 
+@lru_cache(maxsize=8192)
 def validated(term: Term) -> Term:
     """Check a term again before its text enters a query.
 
@@ -149,6 +150,7 @@ def printable(text: str, limit: int = 300) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+@lru_cache(maxsize=8192)
 def normalised(text: str) -> str:
     r"""Make the key under which labels are compared: NFKC, case-folded, no accents, ``_`` and punctuation as spaces.
 

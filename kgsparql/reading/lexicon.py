@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -40,6 +41,9 @@ class Lexicon:
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.tables = given
         self.__dict__.update(given)
+        for form, (ending, *others) in self.verb_endings.items():  # after a stem of two letters, at least
+            longer = "".join(f"(?<!{other})" for other in others)
+            setattr(self, f"_is_{form}", re.compile(f"..+{ending}{longer}", re.DOTALL).fullmatch)
 
     if TYPE_CHECKING:
 
@@ -75,15 +79,15 @@ class Lexicon:
 
     def is_participle(self, word: str) -> bool:
         """Tell whether a word has the form of a past participle: ``directed``, ``born``."""
-        return word in self.participles or (self._has_ending(word, "participle") and word not in self.no_participles)
+        return word in self.participles or (self._is_participle(word) is not None and word not in self.no_participles)
 
     def is_progressive(self, word: str) -> bool:
         """Tell whether a word has the form of a present participle: ``starring``."""
-        return self._has_ending(word, "progressive")
+        return self._is_progressive(word) is not None
 
     def is_present(self, word: str) -> bool:
         """Tell whether a word has the form of the third person: ``feeds``; a plural may have it, too."""
-        return self._has_ending(word, "present")
+        return self._is_present(word) is not None
 
     def is_verb(self, word: str) -> bool:
         """Tell whether a word has the form of a verb."""
@@ -91,12 +95,7 @@ class Lexicon:
 
     def is_adverb(self, word: str) -> bool:
         """Tell whether a word has the form of an adverb: ``originally``."""
-        return self._has_ending(word, "adverb")
-
-    def _has_ending(self, word: str, form: str) -> bool:
-        """Tell whether a word has an ending of a verb, and a stem before it."""
-        ending, *others = self.verb_endings[form]
-        return len(word) > len(ending) + 1 and word.endswith(ending) and not word.endswith(tuple(others))
+        return self._is_adverb(word) is not None
 
 
 def longest_phrase(table: Mapping[str, Value], texts: Sequence[str]) -> tuple[int, Value] | None:

@@ -16,10 +16,10 @@ from importlib.resources import files
 from operator import and_
 from typing import Any, TypeVar
 
-from kgsparql.answering.ask_options import ignore
 from kgsparql.answering.choosing import READING, reading_call
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
+from kgsparql.events import ignore
 from kgsparql.graphs.notes import Note
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel

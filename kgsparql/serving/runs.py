@@ -18,10 +18,10 @@ from typing import Any
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, event_json
-from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
-from kgsparql.events import Drafted, Event, Finished
+from kgsparql.events import Drafted, Event, Finished, ignore
 from kgsparql.linking.words import counted
 from kgsparql.rendering.text import cost_parts, prose_title, step_words, without_commands
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgsparql.answering.ask_options import AskOptions, check_option, ignore
+from kgsparql.answering.ask_options import AskOptions, check_option
 from kgsparql.errors import InputError, KgsparqlError, OptionError
-from kgsparql.events import Emit
+from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.text import without_commands

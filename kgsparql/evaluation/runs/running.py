@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import ignore
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
 from kgsparql.evaluation.dataset import Question
@@ -22,6 +21,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan, check_same, now
+from kgsparql.events import ignore
 from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Term

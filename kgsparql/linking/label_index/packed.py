@@ -9,6 +9,8 @@ from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -78,7 +80,7 @@ class PackedLabels(LabelSearch):
     def rows(self) -> Iterator[LabelRow]:
         """Yield all rows, in the order in which they were packed."""
         for at in range(0, self._packed.about["rows"], _ROWS_AT_ONCE):
-            yield from self._rows_between(at, min(at + _ROWS_AT_ONCE, self._packed.about["rows"]))
+            yield from self._rows_at(np.arange(at, min(at + _ROWS_AT_ONCE, self._packed.about["rows"])))
 
     def held_rows(self) -> Iterable[LabelRow]:
         """See :meth:`LabelSearch.held_rows`."""
@@ -90,7 +92,7 @@ class PackedLabels(LabelSearch):
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
-        return [row for place in self._key_texts.places_of(keys) for row in self._rows_of_key(place)]
+        return self._rows_of_keys(self._key_texts.places_of(keys))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.with_words`."""
@@ -120,17 +122,19 @@ class PackedLabels(LabelSearch):
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
     def _best_rows(self, postings: _Postings, terms: Iterable[int], limit: int) -> list[LabelRow]:
-        best = postings.best(terms, limit, self._key_texts)
-        return [row for place in best for row in self._rows_of_key(place)][:limit]
+        return self._rows_of_keys(postings.best(terms, limit, self._key_texts))[:limit]
 
-    def _rows_of_key(self, place: int) -> list[LabelRow]:
-        numbers = self._packed.listed("key rows", place)
-        return sorted(row for number in numbers for row in self._rows_between(number, number + 1))
+    def _rows_of_keys(self, places: Iterable[int]) -> list[LabelRow]:
+        """Read the rows of some keys, those of each in order."""
+        of_keys = [np.empty(0, np.int64), *(self._packed.listed("key rows", place) for place in places)]
+        rows = self._rows_at(np.concatenate(of_keys))
+        return [row for _, own in groupby(rows, key=attrgetter("key")) for row in sorted(own)]
 
-    def _rows_between(self, start: int, end: int) -> list[LabelRow]:
+    def _rows_at(self, numbers: NDArray[np.int64]) -> Iterator[LabelRow]:
         ends = self._packed.array("row ends")
-        text = self._packed.text("rows", int(ends[start]), int(ends[end]) - 1)
-        return [LabelRow._make(row) for row in json.loads(f"[{text}]")]
+        places = zip(ends[numbers].tolist(), ends[numbers + 1].tolist(), strict=True)
+        text = "".join(self._packed.text("rows", *place) for place in places)
+        return map(LabelRow._make, json.loads(f"[{text[:-1]}]"))  # but for the comma at the end
 
     @cached_property
     def _own_vocabulary(self) -> Vocabulary:
@@ -237,7 +241,7 @@ class _Texts(Sequence[str]):
         return len(self._lengths)
 
     def __getitem__(self, place: Any) -> Any:
-        return self.between(place, place + 1)[0]
+        return self._packed.text(self._name, int(self._starts[place]), int(self._starts[place + 1]) - 1)
 
     def between(self, start: int, end: int) -> list[str]:
         """List the texts from one place up to another."""
@@ -314,7 +318,8 @@ class _Postings:
         if len(found) > limit:
             found = found[scores[found] >= np.partition(scores[found], -limit)[-limit] - _SAME_SCORE]
         # Equal scores in the order of the keys, so that the limit cuts the same every time.
-        return sorted(found.tolist(), key=lambda at: (-round(float(scores[at]), 9), keys[at]))[:limit]
+        hits = zip(scores[found].tolist(), found.tolist(), strict=True)
+        return [at for _, at in sorted(hits, key=lambda hit: (-round(hit[0], 9), keys[hit[1]]))[:limit]]
 
 
 # --- Writing
