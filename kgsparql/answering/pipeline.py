@@ -138,8 +138,9 @@ def _chosen_retrieval(retriever: Retriever, found: Retrieval, session: Session) 
 def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answer:
     """Make the answer of what was found, with what of the question it leaves out."""
     draft = retriever.compose(found, session)
-    answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
-    draft = replace(draft, answers=answers, claims=claims)
+    if session.same:
+        answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
+        draft = replace(draft, answers=answers, claims=claims)
     found, draft, known = _judged_draft(found, draft, session)
     missing = tuple(_in_own_words(gap, session) for gap in known or ())
     outcome = _answer_status(session, found, draft)

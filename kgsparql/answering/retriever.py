@@ -116,10 +116,10 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
     if found.lost:
         kept = (replace(one, markers=tuple(m for m in one.markers if m not in found.lost)) for one in candidates)
         candidates = [one for one in kept if one.markers]
-    return replace(
-        retrieval, evidence=found.evidence, candidates=with_reasons(candidates, found.evidence, session.same),
-        draft=None if found.lost else retrieval.draft,
-    )  # fmt: skip
+    if session.same:
+        candidates = with_reasons(candidates, found.evidence, session.same)
+    draft = None if found.lost else retrieval.draft
+    return replace(retrieval, evidence=found.evidence, candidates=tuple(candidates), draft=draft)
 
 
 class Cost(NamedTuple):

@@ -79,8 +79,6 @@ def same_items(paths: Sequence[Path], labels: Labels) -> list[EvidenceItem]:
 
 def with_reasons(some: Iterable[Any], evidence: Evidence, same: Sequence[Path]) -> tuple[Any, ...]:
     """Have what rests on an equivalent also cite the items that say why that is the same as what was asked about."""
-    if not same:
-        return tuple(some)
     said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
     made = []
     for one in some:

@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from kgsparql.linking.corrections import Correction, Corrections
 from kgsparql.linking.english_forms import is_past_form
 from kgsparql.linking.label_index.search import Kind, LabelRow, LabelSearch, Vocabulary, rows_by
 from kgsparql.linking.label_matching import (
     SAME_STEM,
     TYPE_WORD,
     WHOLE,
+    Correction,
+    Corrections,
     Fit,
     LinkCandidate,
     Matched,

@@ -9,7 +9,6 @@ from operator import itemgetter
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.corrections import near_keys, near_words
 from kgsparql.linking.label_index.names import Spellings
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, LabelSearch
@@ -21,6 +20,8 @@ from kgsparql.linking.label_matching import (
     LinkCandidate,
     Matched,
     language_rank,
+    near_keys,
+    near_words,
 )
 from kgsparql.linking.lattice import ALTERNATIVE, Lattice
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.linking import bm25
+from kgsparql.linking.label_index.search import K1, inverse_frequency, term_scores
 from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
@@ -93,8 +93,8 @@ class BM25Ranker:
 
     In English it also knows which kind of answer `who`, `when` and `where` ask for, and a few synonyms.
 
-    Source: Okapi BM25 as :mod:`kgsparql.linking.bm25`, with light stemming; the usual length is fixed, so that the
-    scores of two calls are comparable.
+    Source: Okapi BM25, as in :func:`term_scores`, with light stemming; the usual length is fixed, so that the scores of
+    two calls are comparable.
 
     >>> BM25Ranker().rank("Who directed it?", ["director", "directed by", "release year"]).round(2).tolist()
     [0.4, 0.4, 0.0]
@@ -114,17 +114,16 @@ class BM25Ranker:
         documents = [Counter({t: min(n, most[t]) if t in most else n for t, n in own.items()}) for own in counted]
         found_in = Counter(term for document in documents for term in document)
         lengths = np.array([sum(own.values()) for own in counted], dtype=np.float64)
-        norms = bm25.length_norms(lengths, self.usual_length)
         scores = np.zeros(len(texts))
         asked = " ".join(kind for word, kind in _KINDS.items() if word in words(normalised(question)))
         weights = dict.fromkeys(words(asked), KIND) | dict.fromkeys(_terms(question), 1.0)
         best = 0.0
         for term, weight in sorted(weights.items()):
-            idf = weight * bm25.inverse_frequency(len(texts), found_in[term])
-            best += idf * (bm25.K1 + 1)
+            idf = weight * inverse_frequency(len(texts), found_in[term])
+            best += idf * (K1 + 1)
             if found_in[term]:
                 counts = np.array([document[term] for document in documents], dtype=np.float64)
-                scores += bm25.term_scores(idf, counts, norms)
+                scores += term_scores(idf, counts, lengths, self.usual_length)
         # As a share of what no text can reach, so that the scores of two calls are comparable.
         return scores / best if best else scores
 

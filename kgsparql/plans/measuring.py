@@ -18,9 +18,9 @@ from kgsparql.plans.named_words import NamedWords, Part
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.plans.weights import weights
+from kgsparql.rdf.literals import converted, unit_named
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.units import converted, unit_named
 from kgsparql.reading.clauses import (
     NounPhrase,
     Predication,

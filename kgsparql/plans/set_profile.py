@@ -18,11 +18,10 @@ from kgsparql.plans.type_check import kind_of_literal, without_ranking
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
-from kgsparql.rdf.literals import OF_RDF
+from kgsparql.rdf.literals import OF_RDF, unit_named
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
-from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_END, LIST_FIRST, LIST_REST, ON_PROPERTY, SUBCLASS_OF, UNWALKED
 
 ITEMS = 40  # items of a set that are looked at

@@ -11,9 +11,8 @@ from typing import Literal as OneOf
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.reading.glossary import Glossary
 from kgsparql.reading.lexicon import Lexicon
-from kgsparql.reading.parser import grammar
+from kgsparql.reading.parser import grammar, word_tags
 from kgsparql.reading.peg import Edge, Labelled, Lattice, RuleReader
-from kgsparql.reading.tagging import word_tags
 
 Kind = OneOf[
     "name", "noun", "adjective", "number", "pronoun", "determiner", "preposition", "asking", "auxiliary", "verb",

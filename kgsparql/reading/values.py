@@ -11,8 +11,8 @@ from decimal import Decimal
 from functools import lru_cache
 
 from kgsparql.linking.words import TextToken
+from kgsparql.rdf.literals import converted
 from kgsparql.rdf.terms import IRI, XSD, Literal
-from kgsparql.rdf.units import converted
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.lexicon import Lexicon
 

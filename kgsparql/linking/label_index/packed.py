@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.linking import bm25
 from kgsparql.linking.label_index.search import (
     SMALL_LETTERS,
     LabelIndex,
     LabelRow,
     LabelSearch,
     Vocabulary,
+    inverse_frequency,
     nearest_first,
+    term_scores,
     type_stems,
 )
 from kgsparql.linking.words import trigrams, words
@@ -305,14 +306,14 @@ class _Postings:
         self._keys_of = partial(packed.listed, name)
         lengths = packed.array(f"{name} lengths").astype(np.float64)
         mean = lengths.mean() if len(lengths) else 1.0
-        self._weights = bm25.term_scores(1.0, 1.0, bm25.length_norms(lengths, max(mean, 1e-9)))
+        self._weights = term_scores(1.0, 1.0, lengths, max(mean, 1e-9))
 
     def best(self, terms: Iterable[int], limit: int, keys: _Texts) -> list[int]:
         """Find the places of the keys that have most of these, the best first."""
         scores = np.zeros(len(keys))
         for term in terms:
             places = self._keys_of(term)
-            scores[places] += bm25.inverse_frequency(len(keys), len(places))
+            scores[places] += inverse_frequency(len(keys), len(places))
         scores *= self._weights
         found = np.flatnonzero(scores)
         if len(found) > limit:

@@ -373,3 +373,26 @@ def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
         CombinedLabels(tuple(index.search for index in parts), tuple(indexes)), rows=sum(index.rows for index in parts),
         texts=sum(index.texts for index in parts), embedder=embedders.pop() if len(embedders) == 1 else None,
     )  # fmt: skip
+
+
+# --- BM25, for everything that scores texts by words
+
+# Source: Okapi BM25 (Robertson and Zaragoza 2009, section 3.4), with k1 = 1.2 and b = 0.75.
+K1 = 1.2
+_B = 0.75
+
+
+def inverse_frequency(texts: int, having: int) -> float:
+    """Return how rare a word is that so many of the texts have."""
+    return math.log(1 + (texts - having + 0.5) / (having + 0.5))
+
+
+def term_scores(
+    idf: float, counts: NDArray[np.float64] | float, lengths: NDArray[np.float64], usual: float
+) -> NDArray[np.float64]:
+    """Return what one word adds to the score of each text, from how often each has it; lengths are in words.
+
+    >>> term_scores(inverse_frequency(10, 1), np.array([1.0, 2.0]), np.array([5.0, 5.0]), 5.0).round(2)
+    array([1.99, 2.74])
+    """
+    return np.asarray(idf * counts * (K1 + 1) / (counts + K1 * (1 - _B + _B * lengths / usual)))
