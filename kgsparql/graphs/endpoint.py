@@ -32,7 +32,6 @@ from kgsparql.graphs.profiles import (
     UNKNOWN,
     EndpointProfile,
     Probe,
-    ProbeResult,
     engine_in_words,
     known_endpoints,
 )
@@ -351,31 +350,29 @@ class EndpointGraph(KnowledgeGraph):
                 raise  # nobody is there: the query would fail, too
             probe.again_from = time.monotonic() + _AGAIN_S
             return
-        probe.profile, probe.found = _read_probe(reply, self._address.url, probe.known)
+        probe.profile = _with_engine(probe.known, reply, self.url)
+        probe.server = printable(reply.headers.get("server", ""), 120)
 
 
-def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[EndpointProfile, ProbeResult]:
-    """Read what an endpoint says of itself; return its profile completed by that of its engine, and what it said."""
+def _with_engine(known: EndpointProfile, reply: HttpReply, url: str) -> EndpointProfile:
+    """Complete the profile of an endpoint by that of the engine that it says it is."""
     is_rdf = reply.status == 200 and media_type(reply) in _RDF
     description = reply.body.decode("utf-8", "replace") if is_rdf else ""
-    engine, server = known_endpoints().engine(url, reply.headers, description), reply.headers.get("server", "")
-    found = ProbeResult(server=printable(server, 120))
-    if engine is None:
-        return known, found
+    if (engine := known_endpoints().engine(url, reply.headers, description)) is None:
+        return known
     own = {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
-    profile = replace(engine, **{"engine": engine.name, "aliases": (), **own, "signs": ()})
-    return profile, replace(found, engine=engine.name)
+    return replace(engine, **{"engine": engine.name, "aliases": (), **own, "signs": ()})
 
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
     with suppress(UnreachableError, QueryError):
         graph.find_out()
-    profile, found = graph.profile, graph.probe.found or ProbeResult()
+    profile, server = graph.profile, graph.probe.server
     told = {name: getattr(profile, name) for name in _TOLD}
     return {
-        "url": graph.url, "summary": engine_in_words(profile, graph.probe.found),
+        "url": graph.url, "summary": engine_in_words(profile, server),
         "profile": None if profile.name == UNKNOWN.name else profile.name,
-        "engine": profile.engine or None, "server": found.server or None,
+        "engine": profile.engine or None, "server": server or None,
         **{k: [getattr(one, "value", one) for one in v] if isinstance(v, tuple) else v for k, v in told.items()},
     }  # fmt: skip

@@ -328,25 +328,18 @@ def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *abo
     return values
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeResult:
-    """What an endpoint says of itself: the engine, by the name of its profile, and the header ``Server``."""
-
-    engine: str = ""
-    server: str = ""
-
-
 @dataclass(slots=True)
 class Probe:
     """What was found out about an endpoint so far, shared by all views of its graph.
 
     :param known: its profile before it was asked; ``profile``: with what was found.
+    :param server: what it calls itself, in the header ``Server``; ``None`` before it was asked.
     :param checked_at: when its fingerprint was asked for, in the seconds of the graph's clock.
     """
 
     known: EndpointProfile
     profile: EndpointProfile
-    found: ProbeResult | None = None
+    server: str | None = None
     again_from: float = 0.0
     sizes: Any = None
     fingerprint: str | None = None
@@ -359,15 +352,13 @@ class Probe:
     def needs_description(self) -> bool:
         """Whether the endpoint is still to be asked what it is."""
         says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
-        return not says_enough and self.found is None and time.monotonic() >= self.again_from
+        return not says_enough and self.server is None and time.monotonic() >= self.again_from
 
 
-def engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:
-    """Say what the service and its engine are."""
+def engine_in_words(profile: EndpointProfile, server: str | None) -> str:
+    """Say what the service and its engine are, as :class:`Probe` has them."""
     engine = profile.engine
-    if found is not None:
-        engine = found.engine or "an engine that does not say what it is" + (
-            found.server and f" (server: {found.server})"
-        )
+    if server is not None and not engine:
+        engine = "an engine that does not say what it is" + (server and f" (server: {server})")
     is_named = profile.name not in {UNKNOWN.name, profile.engine}
     return ", on ".join(filter(None, (profile.name if is_named else "", engine))) or "an engine that is not known yet"

@@ -10,18 +10,18 @@ import gc
 import json
 import os
 import queue
-import select
 import signal
 import stat
-import struct
 import threading
 import time
 import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import pyoxigraph as ox
 
@@ -30,11 +30,10 @@ from kgsparql.graphs.bounded_lines import BoundedLines
 from kgsparql.rdf.query import Query
 
 HAS_FORKS = hasattr(os, "fork")
-_POLL_MS = 50
+_POLL_S = 0.05
 _ENDING = {signal.SIGINT, signal.SIGTERM}
 _MEMORY_BYTES = 4 * 2**30  # what queries may take beside what the graph takes
 _OPEN_FILES = "/dev/fd"
-_LENGTHS = struct.Struct(">IQ")  # of a header and of what belongs to it
 
 Frame: TypeAlias = tuple[dict[str, Any], bytes]
 """What processes send each other: a header, and the bytes that belong to it."""
@@ -108,8 +107,7 @@ class _QueryProcess:
         if not HAS_FORKS:
             raise LimitError("this system cannot end a query", hint="on Windows, use its Linux subsystem (WSL)")
         self.mark = mark
-        requests, self._requests = os.pipe()
-        self._replies, replies = os.pipe()
+        (requests, self._requests), (self._replies, replies) = Pipe(duplex=False), Pipe(duplex=False)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         try:
             signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # what other modules do at a fork would lose a Ctrl-C
@@ -120,24 +118,21 @@ class _QueryProcess:
                 _serve_queries(store, requests, replies, in_memory=in_memory, are_sets=are_sets)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        os.close(requests)
-        os.close(replies)
+        requests.close()
+        replies.close()
         self.kill = weakref.finalize(self, _end_process, self._pid, (self._requests, self._replies), os.getpid())
         """End it, whatever it does; nobody else may want it."""
 
     def reply_to(self, limits: dict[str, Any], text: str, check: Callable[[], None]) -> Frame:
         """Send a query, and wait for its result as long as ``check`` raises no error."""
-        with suppress(BrokenPipeError), os.fdopen(os.dup(self._requests), "wb") as pipe:
-            _write_frame(pipe, limits, text.encode())
-        waiting = select.poll()
-        waiting.register(self._replies, select.POLLIN)
-        while not waiting.poll(_POLL_MS):
+        with suppress(BrokenPipeError):
+            _send_frame(self._requests, limits, text.encode())
+        while not self._replies.poll(_POLL_S):
             check()
-        with os.fdopen(os.dup(self._replies), "rb") as pipe:
-            frame = _read_frame(pipe)
-        if frame is None:
-            raise self._crash_error()
-        return frame
+        try:
+            return _next_frame(self._replies)
+        except (EOFError, OSError):
+            raise self._crash_error() from None
 
     def _crash_error(self) -> Exception:
         """Make the error for a process that ended by itself: it aborts where there is no memory."""
@@ -150,39 +145,42 @@ class _QueryProcess:
         return QueryCrashError(f"the query ended the process that ran it ({how})", hint="write it with less nesting")
 
 
-def _end_process(pid: int, pipes: tuple[int, int], owner: int) -> None:
+def _end_process(pid: int, pipes: tuple[Connection, Connection], owner: int) -> None:
     if owner == os.getpid():  # a fork of the owner leaves it alone
         for pipe in pipes:
-            os.close(pipe)
+            pipe.close()
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 
 
-def _serve_queries(store: ox.Store, requests: int, replies: int, *, in_memory: bool, are_sets: bool) -> NoReturn:
+def _serve_queries(
+    store: ox.Store, requests: Connection, replies: Connection, *, in_memory: bool, are_sets: bool
+) -> NoReturn:
     """Answer queries until the parent ends; nothing of what the parent would do at its own end is done here."""
     try:
         gc.disable()  # no finalizer of the parent's objects
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which kills this process
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-        _close_others({requests, replies})
+        _close_others({requests.fileno(), replies.fileno()})
         is_union = not (in_memory and are_sets and _is_made_a_set(store))
         _limit_resources(in_memory=in_memory)
         asked: queue.SimpleQueue[Frame] = queue.SimpleQueue()
-        with os.fdopen(requests, "rb") as pipe, os.fdopen(replies, "wb") as answers:
-            threading.Thread(target=_receive_queries, args=(pipe, asked), daemon=True).start()
-            while True:
-                _write_frame(answers, *_reply_to(store, *asked.get(), is_union=is_union))
+        threading.Thread(target=_receive_queries, args=(requests, asked), daemon=True).start()
+        while True:
+            _send_frame(replies, *_reply_to(store, *asked.get(), is_union=is_union))
     finally:
         os._exit(1)
 
 
-def _receive_queries(pipe: BinaryIO, asked: queue.SimpleQueue[Frame]) -> None:
+def _receive_queries(pipe: Connection, asked: queue.SimpleQueue[Frame]) -> None:
     """Pass on the queries as they come: the end of them is the end of the parent, also while the engine works."""
-    while (frame := _read_frame(pipe)) is not None:
-        asked.put(frame)
-    os._exit(0)
+    try:
+        while True:
+            asked.put(_next_frame(pipe))
+    finally:
+        os._exit(0)
 
 
 def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes, *, is_union: bool) -> Frame:
@@ -197,22 +195,14 @@ def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes, *, is_union:
     return {"rows": lines.rows, "complete": complete, "seconds": time.monotonic() - began}, content
 
 
-def _write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
-    """Write a header and the bytes that belong to it."""
-    text = json.dumps(header).encode()
-    pipe.write(_LENGTHS.pack(len(text), len(body)) + text)
-    pipe.write(body)
-    pipe.flush()
+def _send_frame(pipe: Connection, header: dict[str, Any], body: bytes) -> None:
+    pipe.send_bytes(json.dumps(header).encode())
+    pipe.send_bytes(body)
 
 
-def _read_frame(pipe: BinaryIO) -> Frame | None:
-    """Read the next header and its bytes; ``None`` at the end, also at an end in the middle of a frame."""
-    lengths = pipe.read(_LENGTHS.size)
-    if len(lengths) < _LENGTHS.size:
-        return None
-    length, body_length = _LENGTHS.unpack(lengths)
-    text, body = pipe.read(length), pipe.read(body_length)
-    return None if len(text) < length or len(body) < body_length else (json.loads(text), body)
+def _next_frame(pipe: Connection) -> Frame:
+    """Wait for the next header and its bytes; an EOFError at the end, an OSError in the middle of a frame."""
+    return json.loads(pipe.recv_bytes()), pipe.recv_bytes()
 
 
 def _is_made_a_set(store: ox.Store) -> bool:

@@ -12,7 +12,6 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.http.transport import message_in
 from kgsparql.rdf.terms import printable
 
-_NOTE = "kgsparql"  # the member of a kept reply that we add
 _BYTES_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 4
 _MAX_TOKENS_OF_A_CALL = 10_000_000  # more than any model reads or writes
@@ -103,21 +102,6 @@ def estimated_tokens(*turns: str) -> int:
 
 
 # --- Replies
-
-
-def with_note(reply: Mapping[str, Any], **note: Any) -> dict[str, Any]:
-    """Add a note of ours to a reply, with which it is kept."""
-    return {**reply, _NOTE: {**note_of(reply), **note}}
-
-
-def without_note(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop our note from a reply, and anything from a server that looks like one."""
-    return {name: value for name, value in reply.items() if name != _NOTE}
-
-
-def note_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Read our note in a reply; empty for none."""
-    return _object_in(reply.get(_NOTE))
 
 
 def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyError | None]:

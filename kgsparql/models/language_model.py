@@ -29,11 +29,8 @@ from kgsparql.models.chat_completion import (
     Capabilities,
     estimated_tokens,
     fewer_tokens,
-    note_of,
     text_of,
     tokens_of,
-    with_note,
-    without_note,
 )
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
@@ -144,7 +141,7 @@ class LanguageModel(ClosedAtExit):
             event, reply=text, prompt_tokens=tokens[0], completion_tokens=tokens[1], cached=is_kept,
             seconds=_seconds_since(began),
         )  # fmt: skip
-        if "temperature" in note_of(reply).get("left_out", ()):
+        if self.temperature > 0 and "temperature" in self.capabilities.without:
             reason = f"{self.name} takes no temperature: {self.temperature:g} was left out"
             emit(FallbackUsed(purpose=call.purpose, reason=reason))
         try:
@@ -168,7 +165,7 @@ class LanguageModel(ClosedAtExit):
             kept = cache.get(KIND, request) if cache else None
         except StoreError as error:
             self._stop_keeping(error, emit)
-        if kept and "unusable" not in note_of(kept):  # kept by 0.2
+        if kept:
             return kept, True
         return self._reply_of_server(call, usage, emit), False
 
@@ -193,9 +190,7 @@ class LanguageModel(ClosedAtExit):
                     raise
             else:
                 self._remember_capabilities(capabilities, emit)
-                reply = without_note(chat)
-                is_missed = self.temperature > 0 and "temperature" in capabilities.without
-                return with_note(reply, left_out=["temperature"]) if is_missed else reply
+                return chat
 
     def _remember_capabilities(self, capabilities: Capabilities, emit: Emit) -> None:
         if capabilities != self.capabilities:

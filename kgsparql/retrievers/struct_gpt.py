@@ -170,7 +170,6 @@ class StructGPT(Retriever):
             if found and not walked.was_last:  # the last call was kept, or the walk has come to an end
                 _, answer = _selected_facts(found, walked, session, latest=len(found), is_last=True)
         return answer or _ends_retrieval(found, session)
-        return _ends_retrieval(found, session)
 
     def _step_facts(self, walked: _Walked, session: Session) -> list[FoundFacts]:
         """Choose predicates, and find their facts that meet the conditions of the question."""

@@ -6,23 +6,18 @@ import errno
 import os
 import sqlite3
 import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 from kgsparql.resources import ClosedAtExit
 
-_T = TypeVar("_T")
-
 _BUSY_S = 2.0
 """How long to wait for another process that writes: a cache only saves work, so it is not worth a longer wait."""
-_SLICE_S = 0.1  # how long SQLite waits at a time: Ctrl-C does nothing while it waits
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
 
@@ -79,14 +74,14 @@ class SqliteFile(ClosedAtExit):
         with self.connection() as connection:
             if connection is None:
                 return []
-            return _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
+            return connection.execute(select, parameters).fetchall()
 
     def change(self, statement: str, parameters: Sequence[Any] = ()) -> int:
         """Return how many rows an UPDATE or a DELETE changed."""
         with self.connection() as connection:
             if connection is None:
                 return 0
-            return _retried_while_busy(lambda: connection.execute(statement, parameters).rowcount)
+            return connection.execute(statement, parameters).rowcount
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -111,7 +106,7 @@ class SqliteFile(ClosedAtExit):
 
     def _opened_connection(self, use: _Use, *, create: bool) -> sqlite3.Connection:
         if use.connection is None:
-            use.connection = _retried_while_busy(lambda: self._new_connection(create=create))
+            use.connection = self._new_connection(create=create)
         return use.connection
 
     def _new_connection(self, *, create: bool) -> sqlite3.Connection:
@@ -123,7 +118,7 @@ class SqliteFile(ClosedAtExit):
                 # not opened: closing it would end the locks of every other connection of this process.
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         address = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-        connection = sqlite3.connect(address, uri=True, timeout=_SLICE_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         own = self.contents.version
         with ExitStack() as opened:
             opened.callback(connection.close)
@@ -169,22 +164,10 @@ class SqliteFile(ClosedAtExit):
         return StoreError(message, hint=f"may this user read and write it? {contents.elsewhere}", path=where)
 
 
-def _retried_while_busy(work: Callable[[], _T]) -> _T:
-    """Return the result of some work in SQLite, tried again for a while as long as another process holds the file."""
-    until = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            return work()
-        except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-
-
 @contextmanager
 def _committed_block(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
     """Commit what the block did at its end; roll it back after an error."""
-    _retried_while_busy(partial(connection.execute, f"BEGIN {kind}"))
+    connection.execute(f"BEGIN {kind}")
     try:
         yield connection
         connection.execute("COMMIT")

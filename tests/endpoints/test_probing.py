@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 from kgsparql import Budget, EndpointGraph, Query, Usage
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, ProbeResult, known_endpoints
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
@@ -20,10 +20,10 @@ PEOPLE = FIXTURES / "queries" / "people.trig"
 VIRTUOSO = "Virtuoso/07.20.3229 (Linux) x86_64-pc-linux-gnu"
 
 
-def found_out(graph: EndpointGraph) -> ProbeResult:
+def found_out(graph: EndpointGraph) -> EndpointProfile:
     graph.select(ALL)
-    assert graph.probe.found is not None
-    return graph.probe.found
+    assert graph.probe.server is not None
+    return graph.profile
 
 
 def turtle(body: bytes, **options: Any) -> HttpReply:
@@ -45,10 +45,10 @@ def described(said: HttpReply, probes: list[HttpRequest] | None = None) -> Trans
 
 def test_engines_say_what_they_are(people_url: str, virtuoso_server: Virtuoso) -> None:
     graph = EndpointGraph(people_url)
-    assert (graph.profile, graph.probe.found) == (UNKNOWN, None), "nothing is sent before the first query"
+    assert (graph.profile, graph.probe.server) == (UNKNOWN, None), "nothing is sent before the first query"
     found = found_out(graph)
     assert found.engine == "Oxigraph"
-    assert found.server.startswith("Oxigraph/")
+    assert str(graph.probe.server).startswith("Oxigraph/")
     assert (graph.profile.name, graph.profile.engine, graph.profile.urls) == ("Oxigraph", "Oxigraph", ())
     with rdflib_endpoint(FIXTURES / "queries" / "people.ttl") as url:
         graph = EndpointGraph(url)
@@ -115,9 +115,9 @@ def test_an_engine_gives_itself_away_by_a_header_or_its_description() -> None:
         ({"server": "cloudflare"}, b"<a:a> <a:b> 'Server: Virtuoso/07' .", ""),
         ({"server": "nginx/1.2", "x_sparql_default_graph": ""}, b"", "Virtuoso"),
     ):
-        found = found_out(EndpointGraph(fresh_url(), transport=described(turtle(body, **headers))))
-        assert found.engine == engine, headers
-        assert "\x1b" not in found.server
+        graph = EndpointGraph(fresh_url(), transport=described(turtle(body, **headers)))
+        assert found_out(graph).engine == engine, headers
+        assert "\x1b" not in str(graph.probe.server)
     moved = http(b"", status=302, location="/snorql/", server="Virtuoso/08")
     assert found_out(EndpointGraph(fresh_url(), transport=described(moved))).engine == "Virtuoso", "as it says here"
 

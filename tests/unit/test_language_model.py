@@ -259,13 +259,6 @@ def test_a_reply_of_no_use_is_asked_for_again(tmp_path: Path) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_server_cannot_write_our_notes(cache: ResponseCache) -> None:
-    hostile = b'{"kgsparql": {"unusable": "E", "message": "no"}, "choices": [{"message": {"content": "Paris"}}]}'
-    server = ModelServer([Raw(hostile)])
-    assert [ask(model(server, cache)) for _ in range(2)] == ["Paris"] * 2
-    assert len(server.requests) == 1
-
-
 def test_a_reply_that_cannot_be_kept_is_still_a_reply(tmp_path: Path) -> None:
     (tmp_path / "no").write_text("a file, not a directory")
     for mode in ("use", "write"):
