@@ -105,11 +105,6 @@ def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Labels) -> str
     return phrase
 
 
-def line_terms(lines: Iterable[Line]) -> dict[Term, None]:
-    """List every term of these lines, predicates too, once, in order."""
-    return dict.fromkeys(term for line in lines for way in line.ways for triple in way.triples for term in triple)
-
-
 def with_statements(labels: Labels, ways: Iterable[Path], triples: Iterable[Triple]) -> Labels:
     """Name each statement of a Wikibase on these ways: by what it joins that its way does not say.
 

@@ -196,16 +196,20 @@ class FederatedGraph(KnowledgeGraph):
         if query.empty:
             return Solutions()
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        if self._only is not None:
+            return self._replies(query, deadline)[self._only]
         arms = query.arms or (query,)
-        if self._only is None and all(arm.made_of is not None for arm in arms):
-            return self._select_computed(query, [arm.made_of for arm in arms], deadline)
-        found = self._select_all(query, deadline=deadline)
+        made_of = [arm.made_of for arm in arms if arm.made_of is not None]
         walks = {walk for arm in arms for walk in arm.walks if len(walk.path.steps) + len(walk.constraints) > 1}
-        if self._only is not None or not walks:
-            return found
-        store, lacking = self._walked_triples(walks, deadline)
-        across = OxigraphGraph(store, name=self.name, fingerprint="").changed(_check=self._check).select(query)
-        return replace(merged([found, across, *lacking], query.counts), failed=tuple(self.errors))
+        if len(made_of) == len(arms):
+            found = self._select_computed(query, made_of, deadline)
+        else:
+            found = self._select_all(query, deadline)
+            if walks:
+                store, lacking = self._walked_triples(walks, deadline)
+                across = OxigraphGraph(store, name=self.name, fingerprint="").changed(_check=self._check).select(query)
+                found = merged([found, across, *lacking], query.counts)
+        return replace(found, failed=tuple(self.errors))
 
     def _select_computed(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
         """Return the solutions of a query from the only member that has any of what it looks at, else what each finds.
@@ -215,13 +219,13 @@ class FederatedGraph(KnowledgeGraph):
         """
         holders = self._holders([part.group for part in parts], deadline)
         if len(holders) == 1:
-            view = self.changed(_only=holders.pop())
-            return replace(view._select_all(query, deadline=deadline), failed=tuple(self.errors))  # noqa: SLF001 - its own
+            (only,) = holders
+            return self.changed(_only=only)._replies(query, deadline)[only]  # noqa: SLF001 - its own
         if holders and not all(map(_only_adds, parts)):
             return self._select_counted(query, parts, deadline)
-        found = self._select_all(query, deadline=deadline)
+        found = self._select_all(query, deadline)
         is_joined = bool(holders) and any(self._is_joined(part.group) for part in parts)
-        return replace(found, cut=found.cut or _NOT_JOINED * is_joined, failed=tuple(self.errors))
+        return replace(found, cut=found.cut or _NOT_JOINED * is_joined)
 
     def _select_counted(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
         """Return the solution of a query of nothing but numbers of things, counted here; of another it is none."""
@@ -237,7 +241,7 @@ class FederatedGraph(KnowledgeGraph):
                         numbers.append(g.Values(number, (Literal(str(len(found)), datatype=_INTEGER),)))
                         counted.append(replace(found, solutions=()))
         if len(parts) > 1 or len(numbers) < len(parts[0].group):
-            return Solutions(cut=NOT_COMPUTED, failed=tuple(self.errors))
+            return Solutions(cut=NOT_COMPUTED)
         of_numbers = g.select_query(query.name, replace(parts[0], group=tuple(numbers)))
         value = OxigraphGraph(ox.Store(), name=self.name, fingerprint="").select(of_numbers)
         return Solutions.together(counted, variables=value.variables, solutions=value.solutions)
@@ -251,7 +255,7 @@ class FederatedGraph(KnowledgeGraph):
             self._held.update({fact: set() for fact in some.values()})
             asked = [g.Select(((n, None),), (g.Values(n, (number,)), *fact), limit=1) for number, fact in some.items()]
             query = Query.union([g.select_query("held", one) for one in asked])
-            for place, found in self._replies(query, deadline=deadline).items():
+            for place, found in self._replies(query, deadline).items():
                 for solution in found:
                     self._held[some[cast("Literal", solution["n"])]].add(place)
         return set[int]().union(*map(self._holders_of, groups))
@@ -307,7 +311,7 @@ class FederatedGraph(KnowledgeGraph):
             for at in range(0, len(pairs), self.chunk_size):
                 chunk = pairs[at : at + self.chunk_size]
                 query = Query.load(f"group_{way}").bind_rows(("entity", "predicate"), chunk).limit(BOUND + 1)
-                found = self._select_all(query, deadline=deadline)
+                found = self._select_all(query, deadline)
                 if not found.complete or len(found) > BOUND:
                     lacking.append(replace(found, solutions=(), cut=found.cut or _TOO_MANY * (len(found) > BOUND)))
                 for s in found:
@@ -315,14 +319,11 @@ class FederatedGraph(KnowledgeGraph):
                     if not isinstance(end, BlankNode):
                         yield Step(cast("IRI", s["predicate"]), way).hop(s["entity"], end)
 
-    def _select_all(self, query: Query, *, deadline: float | None) -> Solutions:
+    def _select_all(self, query: Query, deadline: float | None) -> Solutions:
         """Return the solutions of all members together, blank nodes with names that no other member has."""
-        replies = self._replies(query, deadline=deadline)
-        if self._only is not None:
-            return replies[self._only]
-        return replace(merged([*replies.values()], query.counts), failed=tuple(self.errors))
+        return merged([*self._replies(query, deadline).values()], query.counts)
 
-    def _replies(self, query: Query, *, deadline: float | None) -> dict[int, Solutions]:
+    def _replies(self, query: Query, deadline: float | None) -> dict[int, Solutions]:
         """Return the solutions of each member, blank nodes with names that no other member has."""
 
         def select(member: KnowledgeGraph) -> Solutions:

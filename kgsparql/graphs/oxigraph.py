@@ -203,9 +203,9 @@ class OxigraphGraph(KnowledgeGraph):
         if query.lookup is not None:
             return Solutions(query.lookup.variables, tuple(islice(self._looked_up(query.lookup), query.lookup.limit)))
         if any(arm.lookup is not None for arm in query.arms):
-            parts = [self.select(arm) for arm in query.arms]
-            names = dict.fromkeys(name for part in parts for name in part.variables)
-            return Solutions(tuple(names), tuple(solution for part in parts for solution in part))
+            parts = [*map(self.select, query.arms)]
+            names = dict.fromkeys(chain(*(part.variables for part in parts)))
+            return Solutions(tuple(names), tuple(chain(*parts)))
         with self._solutions_of(query) as results:
             return Solutions(names_in(results), tuple(solutions_in(results)))
 
@@ -250,20 +250,24 @@ class OxigraphGraph(KnowledgeGraph):
 
         :raises StoreError: if it cannot be made, or not be kept.
         """
-        if self.adjacency is None and self.revision is not None:
-            triples = sum(source.triples for source in self.stored) or len(self.store)
-            if MIN_TRIPLES <= triples <= MOST_TRIPLES:
-                from kgsparql.graphs.adjacency_building import build_adjacency
+        if self.adjacency is None and self.revision is not None and self._may_have_adjacency:
+            from kgsparql.graphs.adjacency_building import build_adjacency
 
-                built = build_adjacency(self.store, self.revision, progress)
-                self._opened += [] if built is None else [built]
+            built = build_adjacency(self.store, self.revision, progress)
+            self._opened += [] if built is None else [built]
         return next(iter(self._opened), None)
+
+    @cached_property
+    def _may_have_adjacency(self) -> bool:
+        triples = sum(source.triples for source in self.stored) or len(self.store)
+        return self.revision is not None and MIN_TRIPLES <= triples <= MOST_TRIPLES
 
     @property
     def adjacency(self) -> Adjacency | None:
         """The adjacency that is kept."""
-        if not self._opened and self.revision is not None and (kept := open_adjacency(self.revision)) is not None:
-            self._opened.append(kept)
+        if not self._opened and self.revision is not None and self._may_have_adjacency:
+            kept = open_adjacency(self.revision)
+            self._opened += [] if kept is None else [kept]
         return next(iter(self._opened), None)
 
     @contextmanager

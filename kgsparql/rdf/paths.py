@@ -6,7 +6,7 @@ from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, iri
 
 Direction: TypeAlias = OneOf["forward", "inverse"]
 Directions: TypeAlias = OneOf["both", "forward", "inverse"]
@@ -113,6 +113,11 @@ class Path:
     def property_path(self) -> PropertyPath:
         """The predicates and directions of the hops, without the terms."""
         return PropertyPath(tuple(hop.step for hop in self.hops))
+
+    @property
+    def walk(self) -> Walk:
+        """The start, an IRI, and the predicates, which it shares with its siblings."""
+        return Walk(as_iri(self.start), self.property_path)
 
     def then(self, other: Path) -> Path:
         """Continue the path by one that starts at its end."""

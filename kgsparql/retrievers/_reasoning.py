@@ -26,12 +26,11 @@ from kgsparql.evidence.verbalising import Line, line_text, path_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
-from kgsparql.rdf import path_queries
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
-from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term, as_iri, printable
+from kgsparql.rdf.terms import Labels, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, terms_of
+from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, query_through, terms_of
 
 _MAX_NAME = 90  # characters, so that the number after it is never cut off
 _ENDS_READ = 20  # of a line, that a model reads; it can choose no other
@@ -89,7 +88,7 @@ class FactSheet:
         """
         lines = list(lines)
         ways = [way for line in lines for way in line.ways]
-        labels = session.labels([*terms_of(ways), *(way.start for way in ways)], in_grace=True)
+        labels = session.labels(terms_of(ways), in_grace=True)
         named, _ = statement_labels(ways, session.labels, labels, in_grace=False)
         if len(lines) > MAX_CHOICES:
             told = [_text_of(line, named) for line in lines]
@@ -322,13 +321,9 @@ def _parts_of(
 
 
 def _item_of(walk: Walk, ways: Sequence[Path], session: Session) -> EvidenceItem:
-    ends = tuple(dict.fromkeys(way.end for way in ways))
-    asked = None if any(isinstance(end, BlankNode) for end in ends) else ends
-    between = (dict.fromkeys(terms) for terms in zip(*(way.terms[1:-1] for way in ways), strict=True))
-    named = {at: [*own] for at, own in enumerate(between, 1) if not any(isinstance(t, BlankNode) for t in own)}
-    query = path_queries.walk_triples(walk.path, [walk.start], asked, limit=1_000, through=named or None)
-    text = partial(line_text, Line(walk.path, tuple(ways[:SHOWN]), len(ends)), shown=SHOWN)
-    return item_of_ways("path", ways, query, text, session, ways=tuple(ways))
+    line = Line(walk.path, tuple(ways[:SHOWN]), len({way.end for way in ways}))
+    text = partial(line_text, line, shown=SHOWN)
+    return item_of_ways("path", ways, query_through(ways), text, session, ways=tuple(ways))
 
 
 def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Retrieval:

@@ -15,9 +15,8 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
-from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
+from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     answers_of,
@@ -26,6 +25,7 @@ from kgsparql.retrievers._walking import (
     items_at_ends,
     path_items,
     predicate_counts,
+    query_through,
     terms_of,
     ways_of,
 )
@@ -61,7 +61,7 @@ class Chain:
     @property
     def walk(self) -> Walk:
         """The start and the predicates, which it shares with its siblings."""
-        return walk_along(self.path)
+        return self.path.walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,6 @@ class Offer:
         """The siblings that nobody is asked about."""
         listed = set(self.listed)
         return [path for path in self.siblings if path not in listed]
-
-
-def walk_along(path: Path) -> Walk:
-    """Make the walk of a path: its start and its predicates."""
-    return Walk(as_iri(path.start), path.property_path)
 
 
 def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[Term, Step]]) -> list[Offer]:
@@ -198,7 +193,7 @@ def _with_others(onward: Sequence[Chain], chains: Sequence[Chain], unlisted: Ite
     others: dict[Walk, list[Path]] = {}
     for path in (*(chain.path for chain in chains if chain.path not in taken), *unlisted):
         if isinstance(path.end, IRI):
-            others.setdefault(walk_along(path), []).append(path)
+            others.setdefault(path.walk, []).append(path)
     return [replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward]
 
 
@@ -207,13 +202,7 @@ def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Ret
     chains = [chain for kept in reversed(depths) for chain in kept]
     begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
     whole = [chain for chain in chains if chain.path.hops not in begun]
-    queries = []
-    for path in (chain.path for chain in whole):
-        named = {i: [term] for i, term in enumerate(path.terms) if i and not isinstance(term, BlankNode)}
-        end = named.pop(len(path), None)
-        start = as_iri(path.start)
-        queries.append(path_queries.walk_triples(path.property_path, [start], end, limit=1000, through=named))
-    found = [(chain.path, query, chain.score) for chain, query in zip(whole, queries, strict=True)]
+    found = [(chain.path, query_through([chain.path]), chain.score) for chain in whole]
     evidence = Evidence(path_items(found, session))
     return Retrieval(evidence, _chain_candidates(evidence, session))
 

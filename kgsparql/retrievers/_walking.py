@@ -20,7 +20,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import statement_hops, statement_labels
-from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
+from kgsparql.evidence.verbalising import Line, arrow, line_text, nested_text, path_text
 from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -371,8 +371,9 @@ def line_items(
     :param named: other terms whose labels will be needed, to be asked for in the same query.
     """
     shown = [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in scored]
-    session.labels([*line_terms(line for line, _ in shown), *named], in_grace=True)
-    statement_hops([way for line, _ in shown for way in line.ways], session.labels)
+    ways = [way for line, _ in shown for way in line.ways]
+    session.labels([*terms_of(ways), *named], in_grace=True)
+    statement_hops(ways, session.labels)
     return [_line_item(line, score, session) for line, score in shown]
 
 
@@ -383,24 +384,21 @@ def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
     steps = " ".join(arrow(step, labels) for step in line.path.steps)
     known = line.count if line.exact else None
     cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")
+    every = path_queries.walk_triples(line.path, [as_iri(line.start)], limit=1_000)  # blank nodes, not shown, too
     return item_of_ways(
-        "path" if is_long else "neighbours", line.ways, _line_query(line, is_whole=is_whole),
+        "path" if is_long else "neighbours", line.ways, every if is_whole else query_through(line.ways),
         lambda named: line_text(line, named, shown=_MAX_ENDS_TOLD // (1 + is_long)), session,
         score=score, cuts=() if is_whole else (cut,), ways=line.ways,
     )  # fmt: skip
 
 
-def _line_query(line: Line, *, is_whole: bool) -> Query:
-    """Ask for everything on the path of a line; for a line that was cut, for the terms that are shown."""
-    start, limit = as_iri(line.start), max(1000, len(line.ways))  # blank nodes, which are not shown, are found too
-    if is_whole:
-        return path_queries.walk_triples(line.path, [start], limit=limit)
-    through: dict[int, Iterable[Term]] = {}
-    for place in range(1, len(line.path.steps)):
-        between = dict.fromkeys(way.terms[place] for way in line.ways)
-        if not any(isinstance(term, BlankNode) for term in between):
-            through[place] = between
-    return path_queries.walk_triples(line.path, [start], line.ends, limit=limit, through=through or None)
+def query_through(ways: Sequence[Path]) -> Query:
+    """Ask for ways of one path: for what they have at each place, or anything where one has a blank node there."""
+    places = [dict.fromkeys(terms) for terms in zip(*(way.terms for way in ways), strict=True)]
+    named = {at: own for at, own in enumerate(places) if at and not any(isinstance(t, BlankNode) for t in own)}
+    ends = named.pop(len(places) - 1, None)
+    walk = ways[0].walk
+    return path_queries.walk_triples(walk.path, [walk.start], ends, limit=1_000, through=named)
 
 
 def direct_first(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:

@@ -27,7 +27,7 @@ from kgsparql.linking.words import in_turn
 from kgsparql.models.chat_completion import Call, fenced
 from kgsparql.models.replies import mentions
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path, Walk
+from kgsparql.rdf.paths import Path
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered
@@ -247,7 +247,7 @@ def _best_lines(lines: Sequence[Line], at_most: int, purpose: str, session: Sess
 
 def _completed_items(found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
     """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
-    walks = [Walk(as_iri(item.ways[0].start), item.ways[0].property_path) for item in found if item.path is None]
+    walks = [item.ways[0].walk for item in found if item.path is None]
     followed = iter(expanded_items(walks, session.labels))
     completed = []
     for item in found:

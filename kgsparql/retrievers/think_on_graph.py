@@ -35,7 +35,6 @@ from kgsparql.retrievers._think_on_graph_chains import (
     ends_retrieval,
     expanded_offers,
     offers,
-    walk_along,
 )
 from kgsparql.retrievers._walking import (
     is_opaque,
@@ -163,7 +162,7 @@ class ThinkOnGraph(Retriever):
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
         chosen = expanded_offers(_chosen_offers(offered, choices, self.width), walked.led_to, session)
         for path in (path for one in chosen for path in one.siblings):
-            walked.met.setdefault(walk_along(path), []).append(path)
+            walked.met.setdefault(path.walk, []).append(path)
         kept, walked.beam = self._kept_and_onward(chosen, walked, session)
         if kept:
             walked.depths.append(kept)
