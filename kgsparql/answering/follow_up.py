@@ -11,7 +11,8 @@ import tomllib
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import dataclass, replace
@@ -30,23 +31,6 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]{2,})?")
 _NUMBER = re.compile(r"(?<![\w-])\d[\d.,:-]*(?!\w)")
 _LISTING = re.compile(r"(?:list|name|show|give)(?: me)?(?: all)?(?: the)? (?=\w)", re.IGNORECASE)
 _HOW_MANY = re.compile(r"how many(?: (?:are|were) (?:there|they))?", re.IGNORECASE)
-
-
-class Rules(NamedTuple):
-    """Words of a language; ``follow_ups.toml`` says what each is for."""
-
-    openings: tuple[str, ...]
-    persons: frozenset[str]
-    things: frozenset[str]
-    sets: frozenset[str]
-    places: frozenset[str]
-    possessives: frozenset[str]
-    owner: str
-    place: str
-    asking: frozenset[str]
-    impersonal: frozenset[str]
-    prepositions: frozenset[str]
-    drops: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +75,14 @@ class Completed:
 
 
 @lru_cache
-def rules(language: str) -> Rules | None:
-    """Return the words of a language; ``None`` where follow-ups in it are not read."""
+def rules(language: str) -> SimpleNamespace | None:
+    """Return the words of a language, as ``follow_ups.toml`` explains them; ``None`` where it has none."""
     text = files("kgsparql.reading").joinpath("lexicon/follow_ups.toml").read_text(encoding="utf-8")
     if (own := tomllib.loads(text).get(language)) is None:
         return None
     openings = sorted((one.replace("_", " ") for one in own["openings"].split()), key=len, reverse=True)
     words = {key: frozenset(v.split()) for key, v in own.items() if isinstance(v, str) and "{" not in v}
-    return Rules(**{**own, **words, "openings": tuple(openings)})
+    return SimpleNamespace(**{**own, **words, "openings": openings})
 
 
 def completed(question: str, before: Before, language: str, is_person: Callable[[Term], bool | None]) -> Completed:
@@ -139,7 +123,7 @@ class _Completion:
     """What is filled in of one question."""
 
     before: Before
-    rules: Rules
+    rules: SimpleNamespace
     language: str
     is_person: Callable[[Term], bool | None]
 

@@ -303,18 +303,16 @@ class EndpointGraph(KnowledgeGraph):
         if self._is_shared and fingerprint is not None:
             keep_s = _SHARED_S if fingerprint and not self.profile.has_many_labels else _CHECKED_EVERY_S
             limits = replace(limits, keep_s=keep_s, of=fingerprint)
-        return self._send_query(query, form, _UNION if self.profile.engine == "Oxigraph" else {}, limits)
+        return self._send_query(query, form, limits)
 
-    def _send_query(
-        self, query: Query, form: Form, parameters: Mapping[str, str], limits: SparqlRequest
-    ) -> tuple[HttpReply, SparqlRequest]:
+    def _send_query(self, query: Query, form: Form, limits: SparqlRequest) -> tuple[HttpReply, SparqlRequest]:
         request = replace(
             limits,
             profile=self.profile,
             name=query.name,
             text=query.without_comments if query.name else query.text,  # errors count the lines of a user's own query
             form=form,
-            parameters=parameters,
+            parameters=_UNION if self.profile.engine == "Oxigraph" else {},
             deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout
         )
         return self._sender.send(request), request
@@ -341,7 +339,7 @@ class EndpointGraph(KnowledgeGraph):
         probe, most_s = self.probe, min(_DESCRIPTION_S, limits.timeout_s / 2)
         try:
             own = replace(limits.within(most_s), keep_s=_CHECKED_EVERY_S)
-            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, own)
+            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", own)
         except (CancelledError, BudgetExceededError):
             raise
         except KgsparqlError as error:

@@ -85,7 +85,22 @@ class MeteredGraph(KnowledgeGraph):
         """Return the solutions of a SELECT, without those of ignored predicates."""
         if query.empty:
             return Solutions()
-        return self.ignored.without(self._count_query(query, lambda: self._in_time.select(query, timeout_s)))
+        if self.is_shared:
+            self.usage.check()
+            return self.ignored.without(self._in_time.select(query, timeout_s))
+        self.usage.before_query(in_grace=not self.limited)
+        began = time.perf_counter()
+        solutions = self._in_time.select(query, timeout_s)
+        if solutions.missing:
+            self.cut_short.append(solutions.missing)
+        self.emit(
+            QueryRun(
+                graph=self.name, name=query.name, text=query.text, solutions=len(solutions),
+                complete=solutions.complete, seconds=round(time.perf_counter() - began, 6),
+            )
+        )  # fmt: skip
+        self.usage.after_query(len(solutions), in_grace=not self.limited)
+        return self.ignored.without(solutions)
 
     def adjacency_view(self) -> AdjacencyView | None:
         """Return the adjacency, without ignored predicates; queries alone tell the statements of a Wikibase apart."""
@@ -99,24 +114,6 @@ class MeteredGraph(KnowledgeGraph):
     def _count_search(self, search: PathsSearched) -> None:
         self.emit(replace(search, graph=self.name))
         self.usage.after_query(search.paths, in_grace=not self.limited)
-
-    def _count_query(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
-        if self.is_shared:
-            self.usage.check()
-            return run()
-        self.usage.before_query(in_grace=not self.limited)
-        began = time.perf_counter()
-        solutions = run()
-        if solutions.missing:
-            self.cut_short.append(solutions.missing)
-        self.emit(
-            QueryRun(
-                graph=self.name, name=query.name, text=query.text, solutions=len(solutions),
-                complete=solutions.complete, seconds=round(time.perf_counter() - began, 6),
-            )
-        )  # fmt: skip
-        self.usage.after_query(len(solutions), in_grace=not self.limited)
-        return solutions
 
 
 # What is not counted is answered by the graph itself; but another graph made of this one is counted, too.

@@ -67,7 +67,8 @@ def open_graph(
         if names_endpoint(group):
             from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
 
-            kept = _kept_replies(fresh=fresh) if cache else None
+            file = cache_directory() / RESPONSE_FILE
+            kept = ResponseCache(file, mode="write" if fresh else "use") if cache else None
             known = endpoint_named(group[0])
             url = known.urls[0] if known else str(group[0]).strip()
             return EndpointGraph(
@@ -82,11 +83,6 @@ def open_graph(
 
     (first, *others) = groups
     return FederatedGraph([opened(group, None) for group in groups], name=name) if others else opened(first, name)
-
-
-def _kept_replies(*, fresh: bool) -> ResponseCache:
-    """Open the replies of public endpoints that are kept, or are to be kept anew."""
-    return ResponseCache(cache_directory() / RESPONSE_FILE, mode="write" if fresh else "use")
 
 
 def _refuse_stray_options(
@@ -113,7 +109,9 @@ def open_embedded(
         return _stored_graph(given, name)
     if reading.get("skip_bad") and not reading.get("base"):
         reading["base"] = OWN_BASE
-    options, files = ReadOptions(**reading), _files_of(given)
+    options = ReadOptions(**reading)
+    named = [file for source in given for file in rdf_files(str(source), more_hint=_known_aliases(source))]
+    files = list({file.iri: file for file in named}.values())
     try:
         graph = _read_files(files, options, name=name, cache=cache, progress=progress, notes=notes)
     except GraphLoadError as error:
@@ -180,11 +178,6 @@ def _known_aliases(source: GraphSource) -> str:
 
 def _as_list(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:
     return [sources] if isinstance(sources, GraphSource) else list(sources)
-
-
-def _files_of(sources: Sequence[GraphSource]) -> list[RdfFile]:
-    files = [file for source in sources for file in rdf_files(str(source), more_hint=_known_aliases(source))]
-    return list({file.iri: file for file in files}.values())
 
 
 def _is_endpoint(source: GraphSource) -> bool:

@@ -176,7 +176,11 @@ def _fill_store(
     try:
         # Who let others read the store lets them read the next state of it; a new one is its owner's alone.
         partial.mkdir(old.stat().st_mode & 0o777 if old else 0o700)
-        loaded = _load_files(_store_to_fill(partial, old), jobs, options, progress)
+        store = _store_to_fill(partial, old)
+        loaded = tuple([_load_file(store, job, options, progress) for job in jobs])
+        if sum(source.triples for source in loaded) > _UNMERGED:
+            store.optimize()
+        store.flush()
         Manifest((*manifest.sources, *loaded)).write(partial)
         replace_directory(partial, target)
     except (OSError, RuntimeError) as error:
@@ -190,16 +194,6 @@ def _fill_store(
         until = time.monotonic() + _STILL_WRITING_S
         while partial.exists() and time.monotonic() < until:  # after an error, threads of the engine write on
             shutil.rmtree(partial, ignore_errors=True)
-    return loaded
-
-
-def _load_files(
-    store: ox.Store, jobs: Sequence[_Job], options: ReadOptions, progress: Progress | None
-) -> tuple[StoredSource, ...]:
-    loaded = tuple([_load_file(store, job, options, progress) for job in jobs])
-    if sum(source.triples for source in loaded) > _UNMERGED:
-        store.optimize()
-    store.flush()
     return loaded
 
 
@@ -294,12 +288,8 @@ def open_store(
         store, name=str(directory) if name is None else name,
         fingerprint=manifest.fingerprint if manifest.sources else lambda: _tables_hash(path), sources=sources,
         stored=manifest.sources if stored is None else stored,
-        revision=Revision(_place_of_store(path), f"{manifest.fingerprint} {content}"), directory=path,
+        revision=Revision(f"store {path.resolve()}", f"{manifest.fingerprint} {content}"), directory=path,
     )  # fmt: skip
-
-
-def _place_of_store(path: Path) -> str:
-    return f"store {path.resolve()}"
 
 
 def _tables_hash(store: Path) -> str:

@@ -165,9 +165,7 @@ class LanguageModel(ClosedAtExit):
             kept = cache.get(KIND, request) if cache else None
         except StoreError as error:
             self._stop_keeping(error, emit)
-        if kept:
-            return kept, True
-        return self._reply_of_server(call, usage, emit), False
+        return (kept, True) if kept else (self._reply_of_server(call, usage, emit), False)
 
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
         """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""
@@ -189,13 +187,10 @@ class LanguageModel(ClosedAtExit):
                 else:
                     raise
             else:
-                self._remember_capabilities(capabilities, emit)
+                if capabilities != self.capabilities:
+                    self._capabilities = capabilities
+                    self._keep_reply(CAPABILITIES, self.server_and_model, asdict(capabilities), emit)
                 return chat
-
-    def _remember_capabilities(self, capabilities: Capabilities, emit: Emit) -> None:
-        if capabilities != self.capabilities:
-            self._capabilities = capabilities
-            self._keep_reply(CAPABILITIES, self.server_and_model, asdict(capabilities), emit)
 
     def _request_body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
         alone = [{"role": "user", "content": f"{call.rules}\n\n{call.text}"}]

@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -39,6 +39,7 @@ def names() -> list[str]:
     return sorted(_built_in() | {point.name for point in entry_points(group=_GROUP)})
 
 
+@cache
 def _built_in() -> set[str]:
     modules = iter_modules([str(Path(__file__).parent)])
     return {module.name for module in modules if not module.name.startswith("_")}
@@ -102,9 +103,9 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
 
 def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:
     """Make a method of a class with its options, as :func:`load`."""
-    known = {one.name: one for one in option_fields(method)}
     values: dict[str, Any] = {}
     for option, value in (options or {}).items():
+        known = {one.name: one for one in option_fields(method)}
         if option not in known:
             raise OptionError(
                 f"{method.name} has no option {printable(option, 60)!r}{did_you_mean(option, known)}",

@@ -128,12 +128,6 @@ def are_whole(directory: Path, sizes: Mapping[str, int]) -> bool:
 # Locks
 
 
-def lock_path(directory: Path) -> Path:
-    """Name the lock file of a directory; it is beside it, because loading replaces the directory."""
-    resolved = directory.resolve()  # the same lock for every path to the directory
-    return resolved.with_name(resolved.name + ".lock")
-
-
 @contextmanager
 def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the lock of a directory: a file beside it that names its owner, and that the system drops with its process.
@@ -144,7 +138,8 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     """
     import filelock  # takes 70 ms
 
-    path = lock_path(directory)
+    whole = directory.resolve()  # the same lock for every path to the directory
+    path = whole.with_name(f"{whole.name}.lock")
     lock = filelock.FileLock(path, timeout=wait_s, thread_local=False, fallback_to_soft=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

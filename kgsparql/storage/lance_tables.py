@@ -97,18 +97,13 @@ class Tables:
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
-        text = sealed_json({**manifest, "version": _VERSION, "sizes": self._sizes_of_tables(manifest)}, indent=None)
+        names = json.dumps({name: value for name, value in manifest.items() if name != "sizes"})
         with errors_translated(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
-            replace_text(self.directory / MANIFEST, text, sync=True)
-
-    def _sizes_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, int]:
-        """Return the sizes of the files of the tables that a manifest names."""
-        text = json.dumps({name: value for name, value in manifest.items() if name != "sizes"})
-        with errors_translated(self.directory):
-            named = [entry for entry in self.directory.iterdir() if json.dumps(entry.stem) in text]
-            files = [file for entry in named for file in (entry, *entry.rglob("*")) if file.is_file()]
-            return sizes_of(self.directory, sorted(files))
+            named = [entry for entry in self.directory.iterdir() if json.dumps(entry.stem) in names]
+            files = sorted(file for entry in named for file in (entry, *entry.rglob("*")) if file.is_file())
+            whole = {**manifest, "version": _VERSION, "sizes": sizes_of(self.directory, files)}
+            replace_text(self.directory / MANIFEST, sealed_json(whole, indent=None), sync=True)
 
     def names(self) -> list[str]:
         """List all tables and blobs, complete or not."""

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 from kgsparql.resources import ClosedAtExit
 
@@ -40,34 +40,25 @@ class Contents:
     elsewhere: str = "KGSPARQL_CACHE_DIR names another directory"
 
 
-@dataclass(slots=True)
-class _Use:
-    """What a process has of a file. A forked child has its own: SQLite forbids it to use or close its parent's."""
-
-    lock: Any = field(default_factory=threading.RLock)
-    connection: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
-
-
 class SqliteFile(ClosedAtExit):
-    """One file, opened when it is first used, and again in a forked process; a StoreError if it is not ours."""
+    """One file, opened when it is first used, and again in a forked process; a StoreError if it is not ours.
+
+    Locks and connections are kept by process: SQLite forbids a forked one to use or close its parent's.
+    """
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = Path(path)
         self.contents = contents
-        self._uses: dict[int, _Use] = {}
-        weakref.finalize(self, _close_own, self._uses).atexit = False
+        self._locks: dict[int, Any] = {}
+        self._connections: dict[int, sqlite3.Connection] = {}
+        weakref.finalize(self, _close_own, self._connections).atexit = False
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection | None]:
         """Return the connection, for one thread at a time, in autocommit mode; ``None`` if there is no file."""
-        with self._errors_translated(), self._own_use() as use:
-            exists = use.connection is not None or self.path.exists()
-            yield self._opened_connection(use, create=False) if exists else None
+        with self._errors_translated(), self._own_lock:
+            exists = os.getpid() in self._connections or self.path.exists()
+            yield self._own_connection(create=False) if exists else None
 
     def rows(self, select: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a SELECT; none if there is no file."""
@@ -88,26 +79,24 @@ class SqliteFile(ClosedAtExit):
         """Open a transaction, which is committed unless an error leaves the block. Creates the file."""
         with (
             self._errors_translated(),
-            self._own_use() as use,
-            _committed_block(self._opened_connection(use, create=True)) as connection,
+            self._own_lock,
+            _committed_block(self._own_connection(create=True)) as connection,
         ):
             yield connection
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._own_use() as use:
-            use.close()
+        with self._own_lock:
+            _close_own(self._connections)
 
-    @contextmanager
-    def _own_use(self) -> Iterator[_Use]:
-        use = self._uses.get(os.getpid()) or self._uses.setdefault(os.getpid(), _Use())
-        with use.lock:
-            yield use
+    @property
+    def _own_lock(self) -> Any:
+        return self._locks.setdefault(os.getpid(), threading.RLock())
 
-    def _opened_connection(self, use: _Use, *, create: bool) -> sqlite3.Connection:
-        if use.connection is None:
-            use.connection = self._new_connection(create=create)
-        return use.connection
+    def _own_connection(self, *, create: bool) -> sqlite3.Connection:
+        if (own := os.getpid()) not in self._connections:
+            self._connections[own] = self._new_connection(create=create)
+        return self._connections[own]
 
     def _new_connection(self, *, create: bool) -> sqlite3.Connection:
         """Open a connection to a file of ours; creates the tables in a new file, and leaves any other file as it is."""
@@ -181,6 +170,6 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
-def _close_own(uses: dict[int, _Use]) -> None:
-    if (own := uses.get(os.getpid())) is not None:
+def _close_own(connections: dict[int, sqlite3.Connection]) -> None:
+    if (own := connections.pop(os.getpid(), None)) is not None:
         own.close()

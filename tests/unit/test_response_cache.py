@@ -73,8 +73,7 @@ def test_modes_say_what_a_kept_reply_is_good_for_and_nothing_is_made_before_one_
 
 def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -> None:
     kept.put("model", REQUEST, REPLY)
-    connection = kept._uses[os.getpid()].connection
-    assert connection is not None
+    connection = kept._connections[os.getpid()]
     connection.execute("PRAGMA max_page_count = 8")  # as if there were no more room than that
     with pytest.raises(DiskFullError) as caught:
         kept.put("model", {"large": 1}, {"text": "x" * 200_000})

@@ -21,7 +21,7 @@ import kgsparql.graphs.sources
 from kgsparql import IRI, Query
 from kgsparql.errors import GraphLoadError, OptionError, StoreError, StoreLockedError
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
-from kgsparql.storage.files import is_disk_full, lock_path, partial_path
+from kgsparql.storage.files import is_disk_full, partial_path
 from tests.cli.lock_holder import lock_held
 from tests.deep import DEEP
 from tests.world import ROOT
@@ -256,9 +256,9 @@ def test_S07_S08_second_writer(five: Path, store: Path) -> None:
         assert len(open_store(store).store) == 5  # readers go on
         holder.kill()  # what it leaves behind is not in the way
         holder.wait(10)
-    assert lock_path(store).exists()
+    assert store.with_name(f"{store.name}.lock").exists()
     assert load_store(five, store).unchanged
-    assert not lock_path(store).exists()
+    assert not store.with_name(f"{store.name}.lock").exists()
     held = ox.Store(str(store))  # as a writer that knows nothing of our lock
     refused(StoreLockedError, "another program", nt(five.parent, "b.nt", 5, "b"), store)
     assert len(held) == 5
