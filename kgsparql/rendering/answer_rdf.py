@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "schema": "http://schema.org/",
     "prov": "http://www.w3.org/ns/prov#", "sh": "http://www.w3.org/ns/shacl#", "kgs": "https://w3id.org/kgsparql#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#", "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
 }  # fmt: skip
 _iri = PrefixMap(_PREFIXES).expand
 _CANDIDATES = 1_000  # with rank and evidence; ``schema:about`` names all
@@ -98,7 +98,6 @@ def _quads_of(answer: Answer, at: str) -> list[Quad]:
         items = [item for item in answer.evidence if (item.marker in cited) == (part == "evidence")]
         triples = dict.fromkeys(own.triple for item in items for own in item.triples)
         of.quads.extend(Quad(one.subject, one.predicate, one.object, of.part(part)) for one in triples)
-    _add_documents(answer, of)
     return of.quads
 
 
@@ -171,6 +170,9 @@ def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
         kgs_score=_typed_literal(round(item.score, 4), "double"), kgs_cut=map(str, item.cuts),
         kgs_ends=None if item.named_ends is None else Literal(item.named_ends),
     )  # fmt: skip
+    if item.excerpt is not None:
+        mentioned = [mention.term for mention in item.excerpt.mentions]
+        of.add(node, schema_isPartOf=item.excerpt.document, schema_mentions=mentioned)
     for i, own in enumerate(item.queries, 1):
         source = of.add(IRI(f"{node.value}-{i}"), executable, schema_name=own.source, sh_select=own.query.shown)
         of.add(node, kgs_sourceQuery=source)
@@ -185,26 +187,6 @@ def _add_computed(nodes: Sequence[IRI], found: Computed, unit: str, of: _Stateme
     plain = (row for row in found.rows if len(row) > 1 and not any(isinstance(term, BlankNode) for term in row))
     lines = ["\t".join("" if term is None else str(term) for term in row) for row in plain]
     of.add(nodes[0], kgs_cut="items" if found.is_cut else None, kgs_row=lines)
-
-
-def _add_documents(answer: Answer, of: _Statements) -> None:
-    """Say where the passages stand: a NIF context for each document; and what they mention."""
-    contexts: dict[str, IRI] = {}
-    for item in answer.evidence:
-        if (excerpt := item.excerpt) is None:
-            continue
-        known = excerpt.document
-        if known not in contexts:
-            contexts[known] = of.add(
-                of.part(f"D{len(contexts) + 1}"), rdf_type=[_iri("nif:Context"), _iri("schema:DigitalDocument")],
-                schema_name=excerpt.document,
-            )  # fmt: skip
-        of.add(
-            of.part(item.marker), "nif:String", nif_referenceContext=contexts[known],
-            nif_beginIndex=_typed_literal(excerpt.start, "nonNegativeInteger"),
-            nif_endIndex=_typed_literal(excerpt.end, "nonNegativeInteger"), nif_anchorOf=item.text,
-            schema_isPartOf=contexts[known], schema_mentions=[mention.term for mention in excerpt.mentions],
-        )  # fmt: skip
 
 
 def answer_query(answer: Answer) -> Query:
