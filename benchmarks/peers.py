@@ -27,10 +27,10 @@ from statistics import fmean
 from typing import Any
 
 from kgsparql.errors import DataError, InputError
-from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question, triple_of
+from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, RecordedCost, RecordedEvidence
-from kgsparql.rdf.terms import Triple, printable
+from kgsparql.rdf.terms import Triple, parse_term, printable
 
 TITLES = {"mindmap": "MindMap", "fidelis": "FiDeLiS", "difar": "DiFaR", "hublink": "HubLink"}
 
@@ -235,7 +235,7 @@ def triples(text: str) -> tuple[Triple, ...]:
             raise InputError(f"not a triple: {printable(item, 100)}")
         predicate = match["predicate"].strip().lower().replace(" ", "_")
         terms = _entity(match["subject"]), f"<https://kg.example/orkg/p/{predicate}>", _entity(match["object"])
-        found.append(triple_of(*terms))
+        found.append(Triple(*map(parse_term, terms)))
     return tuple(found)
 
 

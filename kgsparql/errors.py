@@ -233,6 +233,11 @@ def error_from(record: Mapping[str, Any]) -> KgsparqlError:
     return error
 
 
+def not_installed(missing: ImportError, extra: str) -> OptionError:
+    """Make the error of what needs a package that an extra brings."""
+    return OptionError(f"the package {missing.name} is not installed", hint=f"pip install 'kgsparql[{extra}]'")
+
+
 def is_about_the_query(error: KgsparqlError) -> bool:
     """Tell whether another query may succeed; not at an endpoint that is down, or wants a password."""
     if isinstance(error, EndpointReplyError | AuthenticationError | RateLimitError):

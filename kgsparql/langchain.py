@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from kgsparql.errors import KgsparqlError
+from kgsparql.errors import KgsparqlError, not_installed
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.tools import TOOLS, Toolbox, evidence_documents, not_installed
+from kgsparql.serving.tools import TOOLS, Toolbox, evidence_documents
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from kgsparql.errors import not_installed
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.tools import evidence_documents, not_installed
+from kgsparql.serving.tools import evidence_documents
 
 try:
     from llama_index.core.retrievers import BaseRetriever

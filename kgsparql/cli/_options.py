@@ -304,8 +304,6 @@ def logged(path: Path | None, question: str) -> Iterator[Callable[[Answer], Answ
 def _add_to_log(path: Path, answer: Mapping[str, Any]) -> None:
     from kgsparql.storage.question_log import QuestionLog
 
-    try:
-        with QuestionLog(path) as log:
-            log.add(answer)
-    except KgsparqlError as error:  # the answer is there, and may have been paid for
-        c.say(f"not logged: {printable(error.message, 400)} ({printable(error.hint, 200)})")
+    with QuestionLog(path) as log:
+        why = log.add_or_why(answer)
+    c.say(f"not logged: {printable(why, 600)}" if why else "")

@@ -35,7 +35,6 @@ from kgsparql.errors import (
     DataError,
     InputError,
     KgsparqlError,
-    LimitError,
     NotFoundError,
     OptionError,
 )
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
-_MAX_LINE_BYTES = 1_000_000
 _MOST_WAITED_S = 600.0  # for an endpoint or a model server that says when to come back, since the last answer
 
 
@@ -347,35 +345,25 @@ def asked_lines(stdin: BinaryIO | io.RawIOBase) -> Iterator[AskedLine]:
     >>> [(line.id, line.question) for line in asked_lines(lines)]
     [(1, 'Who?'), ('a7', 'Where?')]
     """
-    number = 0
-    while data := stdin.readline(_MAX_LINE_BYTES):
-        number += 1
-        start, is_too_long = data, len(data) == _MAX_LINE_BYTES and not data.endswith(b"\n")
-        while data and not data.endswith(b"\n"):
-            data = stdin.readline(_MAX_LINE_BYTES)
-        shown = printable(start[:400].decode("utf-8", "replace"), 80)
-        if is_too_long:
-            yield AskedLine(number, shown, LimitError(f"line {number} is too long: at most {_MAX_LINE_BYTES:,} bytes"))
-            continue
+    for number, data in enumerate(iter(stdin.readline, b""), 1):
         try:
-            text = start.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
             message = f"line {number} is not UTF-8: byte {error.start + 1}"
             hint = "write it in UTF-8: iconv -t UTF-8"
+            shown = printable(data[:400].decode("utf-8", "replace"), 80)
             yield AskedLine(number, shown, DataError(message, code="E_ENCODING", hint=hint))
         else:
-            yield _asked_line(number, text)
+            yield _asked_line(number, text) if text.startswith("{") else AskedLine(number, text)
 
 
 def _asked_line(number: int, text: str) -> AskedLine:
-    """Read a question, as JSON text or not, or as a JSON object with an id; other JSON is an error of its line."""
+    """Read a JSON object with a question, and perhaps an id."""
     name: str | int = number
     why = "has no question"
     try:
-        found = json.loads(text) if text.startswith(("{", "[", '"')) else text
-        if isinstance(found, str):
-            return AskedLine(number, found.strip())
-        own, asked = (found.get("id"), found.get("question")) if isinstance(found, dict) else (None, None)
+        found = json.loads(text)
+        own, asked = found.get("id"), found.get("question")
         if isinstance(own, bool) or not isinstance(own, str | int | None):
             why = "has an id that is no text"
         else:
@@ -383,8 +371,6 @@ def _asked_line(number: int, text: str) -> AskedLine:
             if isinstance(asked, str):
                 return AskedLine(name, asked.strip())
     except (ValueError, RecursionError) as error:
-        if not text.startswith("{"):
-            return AskedLine(number, text)
         why = f"is not JSON: {error}"
     hint = 'a line is a question, or {"id": "a7", "question": "Who …?"}'
     return AskedLine(name, printable(text, 80), InputError(f"line {number} {why}", hint=hint))

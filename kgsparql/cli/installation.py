@@ -10,24 +10,23 @@ from typing import Annotated
 from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
-from kgsparql.errors import OptionError, StoreError
+from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 
-_FOLDERS = {
-    "graphs": "files kept as stores",
-    "labels": "label indexes",
-    "adjacency": "adjacencies of graphs, for paths",
-    "models": "the embedding model as kgsparql 0.2 kept it; no more needed",
-    "runs": "answers of the page, by their addresses",
-    "rate-limits": "until when public endpoints want to be left alone",
+_KINDS = {
+    "graphs": ("graphs/*", "files kept as stores"),
+    "labels": ("labels/*", "label indexes"),
+    "adjacency": ("adjacency/*", "adjacencies of graphs, for paths"),
+    "runs": ("runs/*", "answers of the page, by their addresses"),
+    "rate-limits": ("rate-limits/*", "until when public endpoints want to be left alone"),
+    "exchanges": ("exchanges.sqlite*", "replies of models and endpoints, and what was found out about both"),
+    "vectors": ("vectors.sqlite*", "vectors of texts"),
 }
-_FILES = {
-    "exchanges": ("exchanges.sqlite", "replies of models and endpoints, and what was found out about both"),
-    "vectors": ("vectors.sqlite", "vectors of texts"),
-}
-_OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
-"""Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
+"""Each with the entries of the cache that are of it, and what they are."""
+
+_OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?|\w+\.sqlite.*")
+"""Names of stores and indexes, and of the files that belong to one; nothing else is touched."""
 
 
 @c.command
@@ -49,12 +48,11 @@ def cache(
         return
     from kgsparql.storage.files import size_of
 
-    what = {**_FOLDERS, **{kind: about for kind, (_, about) in _FILES.items()}}
-    sizes = {kind: sum(map(size_of, entries)) for kind in what if (entries := _entries_of(directory, kind))}
-    kept = [{"kind": kind, "what": what[kind], "bytes": size} for kind, size in sizes.items()]
+    sizes = {kind: sum(map(size_of, entries)) for kind in _KINDS if (entries := _entries_of(directory, kind))}
+    kept = [{"kind": kind, "what": _KINDS[kind][1], "bytes": size} for kind, size in sizes.items()]
     size = sum(sizes.values())
     lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
-    lines += [f"  {kind:<11} {decimal(own):>8}  {what[kind]}" for kind, own in sizes.items()]
+    lines += [f"  {kind:<11} {decimal(own):>8}  {_KINDS[kind][1]}" for kind, own in sizes.items()]
     to.write({"directory": str(directory), "bytes": size, "kinds": kept}, lines)
     to.say("remove a kind: kgsparql cache --clear KIND, or all" if kept and not to.is_json else "")
 
@@ -63,13 +61,12 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
     """Remove kinds, or nothing if a name is none."""
     from kgsparql.storage.files import remove, size_of
 
-    known = [*_FOLDERS, *_FILES]
     for kind in kinds:
-        if kind not in {*known, "all"}:
-            hint = f"one of: {', '.join(known)}, all"
+        if kind not in {*_KINDS, "all"}:
+            hint = f"one of: {', '.join(_KINDS)}, all"
             raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=hint)
     freed: dict[str, int] = {}
-    for kind in known if "all" in kinds else dict.fromkeys(kinds):
+    for kind in _KINDS if "all" in kinds else dict.fromkeys(kinds):
         freed[kind] = 0
         for entry in _entries_of(directory, kind):
             size = size_of(entry)
@@ -82,13 +79,6 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
 
 def _entries_of(directory: Path, kind: str) -> list[Path]:
     """List the stores or indexes of a kind, with what interrupted writers left, or its file; no link is followed."""
-    if kind in _FILES:
-        return [entry for entry in directory.glob(f"{_FILES[kind][0]}*") if not entry.is_symlink()]
-    place = directory / kind
-    try:
-        if place.is_symlink() or not place.is_dir():
-            return []
-        return sorted(entry for entry in place.iterdir() if _OURS.fullmatch(entry.name) and entry.suffix != ".lock")
-    except OSError as error:
-        hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
-        raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
+    found = (one for one in sorted(directory.glob(_KINDS[kind][0])) if _OURS.fullmatch(one.name))
+    ours = (one for one in found if not (one if one.parent == directory else one.parent).is_symlink())
+    return [one for one in ours if one.suffix != ".lock"]

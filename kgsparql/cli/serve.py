@@ -10,7 +10,6 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,8 +27,10 @@ from kgsparql.cli._options import (
 )
 from kgsparql.cli._settings import settings
 from kgsparql.dataclasses import dataclass
-from kgsparql.errors import InputError, OptionError
+from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.rdf.terms import printable
+from kgsparql.resources import cache_directory
+from kgsparql.storage.question_log import QuestionLog
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -90,18 +91,23 @@ def serve(
     Without a graph it shows only runs that were kept. Beside it, at /sparql, one graph is a read-only SPARQL endpoint.
     It binds 127.0.0.1; stop it with Ctrl-C.
     """
-    _check_installed("jinja2", "sse_starlette", "starlette", "uvicorn", extra="serve")
     if "-" in (graph.kg or ()):
         raise InputError("a page does not read its graph from stdin", hint="put the graph in a file")
     token = token_for(how.host)
-    from kgsparql.resources import cache_directory
-    from kgsparql.serving.app import ServedPage
-    from kgsparql.serving.guards import Guard
-    from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
-    from kgsparql.serving.sparql import BoundedQueries
+    try:
+        import uvicorn  # noqa: F401 - as long as nothing is opened
+
+        from kgsparql.serving.app import ServedPage
+        from kgsparql.serving.guards import Guard
+        from kgsparql.serving.runs import FOLDER, KeptRuns
+        from kgsparql.serving.sparql import BoundedQueries
+    except ImportError as missing:
+        raise not_installed(missing, "serve") from missing
 
     with ExitStack() as stack:
-        log = stack.enter_context(RunLog(how.log)) if how.log else None
+        log = stack.enter_context(QuestionLog(how.log)) if how.log else None
+        if log is not None:
+            log.entries(newest=1)  # a file that is none is said before anybody asks
         has_graph = bool(settings().named_sources(graph.kg))
         served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph, prose=how.prose))
         queries, members = None, [] if served is None else served.graph.members
@@ -131,10 +137,11 @@ def mcp(
     A client starts this command and speaks to it on stdin and stdout; with --http it serves many, at /mcp. The tools
     only read: ask, find, show, paths, plan, query and info.
     """
-    _check_installed("mcp", extra="mcp")
-    from kgsparql.serving.mcp import http_app, serve_stdio
-    from kgsparql.serving.tools import Toolbox
-
+    try:
+        from kgsparql.serving.mcp import http_app, serve_stdio
+        from kgsparql.serving.tools import Toolbox
+    except ImportError as missing:
+        raise not_installed(missing, "mcp") from missing
     if "-" in graph.sources:
         raise InputError("the graph cannot come from stdin, where the client speaks", hint="put the graph in a file")
     token = token_for(host) if http else ""
@@ -145,15 +152,6 @@ def mcp(
             _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))
         else:
             serve_stdio(toolbox)
-
-
-def _check_installed(*packages: str, extra: str) -> None:
-    for package in packages:
-        try:
-            import_module(package)
-        except ImportError as error:
-            hint = f"pip install 'kgsparql[{extra}]'"
-            raise OptionError(f"the package {error.name} is not installed", hint=hint) from error
 
 
 def token_for(host: str) -> str:

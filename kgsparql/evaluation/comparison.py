@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.errors import InputError, OptionError
+from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.statistics import differences, holm, intervals
@@ -97,7 +97,7 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
     try:
         import pandas as pd
     except ImportError as error:
-        raise OptionError("eval compare needs pandas", hint="pip install 'kgsparql[eval]'") from error
+        raise not_installed(error, "eval") from error
     paths = [run.path.resolve().name for run in runs]
     rows: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kgsparql.evaluation.comparison import ALWAYS, KINDS, Comparison, records
 from kgsparql.evaluation.metrics import METRICS
@@ -20,14 +20,6 @@ _EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", 
 _COSTS = ("model_calls", "rounds", "tokens", "cost", "queries", "seconds")
 
 
-class _Table(NamedTuple):
-    """A table with what is said below it, its first row the heads."""
-
-    title: str
-    rows: Sequence[Sequence[str]] = ()
-    texts: Sequence[str] = ()
-
-
 def comparison_json(comparisons: Sequence[Comparison]) -> str:
     """Write the :func:`records` as a JSON array, which ``pandas.read_json`` reads."""
     return f"{records(comparisons).to_json(orient='records', indent=1, force_ascii=False)}\n"
@@ -40,14 +32,16 @@ def comparison_csv(comparisons: Sequence[Comparison]) -> str:
 
 def comparison_text(comparisons: Sequence[Comparison]) -> str:
     """Write aligned tables for a terminal or a pipe."""
-    lines: list[str] = []
-    for title, rows, texts in _report_tables(comparisons):
-        lines += ["", *wrapped(title), *(aligned(rows, {0}) if rows else ())]
-        lines += (line for text in texts for line in wrapped(printable(text, 600), indent="  "))
-    return "\n".join([*lines[1:], ""])
+    return "\n".join([*list(_report_lines(comparisons))[1:], ""])
 
 
-def _report_tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
+def _section(title: str, rows: Sequence[Sequence[str]] = (), *texts: str) -> Iterator[str]:
+    """Yield the lines of a table, its first row the heads, with what is said below it."""
+    yield from ("", *wrapped(title), *(aligned(rows, {0}) if rows else ()))
+    yield from (line for text in texts for line in wrapped(printable(text, 600), indent="  "))
+
+
+def _report_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Yield everything that is shown: for each dataset what is best, the tables, and the notes."""
     for found in comparisons:
         rows = found.whole.to_dict("records")
@@ -55,7 +49,7 @@ def _report_tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
         models = sorted({row["model"] or "no model" for row in rows}, key=lambda name: (name == "no model", name))
         best = f"Best {found.primary}: {found.best}." if found.best else "No row is the best: none has a figure."
         size = counted(max(row["questions"] for row in rows), "question")
-        yield _Table(f"{found.dataset}: {size}, {', '.join(models)}", (), [best])
+        yield from _section(f"{found.dataset}: {size}, {', '.join(models)}", (), best)
         quality = [one for one in chosen if METRICS[one].group != "cost" and one not in _SHARES]
         yield from _means_table("Quality", found, rows, quality, intervals={found.primary, *quality[:2]})
         yield from _difference_table(found)
@@ -67,19 +61,19 @@ def _report_tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
         costs = [one for one in chosen if METRICS[one].group == "cost" and any(row.get(one, 0) > 0 for row in rows)]
         yield from _means_table("Cost: mean of a question", found, rows, costs)
         if told := list(_comparison_notes(found, rows)):
-            yield _Table("Notes", (), [f"- {one}" for one in told])
+            yield from _section("Notes", (), *(f"- {one}" for one in told))
 
 
 def _means_table(
     title: str, found: Comparison, rows: Sequence[Mapping[str, Any]], metrics: Iterable[str],
     intervals: Collection[str] = (),
-) -> Iterator[_Table]:  # fmt: skip
+) -> Iterator[str]:  # fmt: skip
     """Yield a table of means, if there is any; of many metrics, other intervals are in CSV and JSON."""
     shown = [one for one in metrics if one in found.means and found.whole[one].notna().any()]
     cells = [[_row_title(found, row), *(_mean_text(row, one, intervals) for one in shown)] for row in rows]
-    texts = ["* best. In brackets: 95 % interval of the mean."]
+    texts = ["* best. In brackets: 95 % interval of the mean."] if intervals else []
     if shown:
-        yield _Table(title, [["method", *shown], *cells], texts if intervals else ())
+        yield from _section(title, [["method", *shown], *cells], *texts)
 
 
 def _row_title(found: Comparison, row: Mapping[str, Any]) -> str:
@@ -115,7 +109,7 @@ def _signed_amount(metric: str, value: float) -> str:
     return ("-" if value < 0 else "+") + amount(metric, abs(value))
 
 
-def _difference_table(found: Comparison) -> Iterator[_Table]:
+def _difference_table(found: Comparison) -> Iterator[str]:
     rows = [["method", "metric", "difference", "won:lost", "verdict"]]
     tests = found.tests.to_dict("records")
     for test in sorted(tests, key=lambda test: list(found.rows).index(test["name"])):
@@ -129,13 +123,13 @@ def _difference_table(found: Comparison) -> Iterator[_Table]:
             "where all values are 0 or 1: Bonett and Price, exact McNemar test; else paired bootstrap, randomisation"
         )
         count = max(test["comparisons"] for test in tests)
-        yield _Table(
+        yield from _section(
             f"Against {found.best} (the best {found.primary}), on up to {max(t['n'] for t in tests):,} questions", rows,
-            [f"95 % interval and p, {about}. p is corrected (Holm) for all {count}; below 0.05 it shows a difference."],
+            f"95 % interval and p, {about}. p is corrected (Holm) for all {count}; below 0.05 it shows a difference.",
         )  # fmt: skip
 
 
-def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[_Table]:
+def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Show the primary metric by the first property of which the questions have some values, but not many."""
     means = found.means
     for kind in KINDS if found.primary else ():
@@ -150,7 +144,7 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
             heads = [f"{value} (n {max(own.loc[own['slice'] == value, 'n'])})" for value in values]
             titles = (_row_title(found, row) for row in rows)
             table = [["method", *heads], *([title, *own] for title, own in zip(titles, written, strict=True))]
-            yield _Table(f"{found.primary} by {kind}", table)
+            yield from _section(f"{found.primary} by {kind}", table)
             return
 
 

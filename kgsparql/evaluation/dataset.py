@@ -10,21 +10,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import InputError
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri, parse_term
+from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, iri, parse_term
 
 _T = TypeVar("_T")
-
-
-def triple_of(subject: str, predicate: str, object_: str) -> Triple:
-    """Make a triple of its terms in N-Triples syntax.
-
-    :raises InputError: if they make none.
-    """
-    terms = parse_term(subject), parse_term(predicate), parse_term(object_)
-    if isinstance(terms[0], Literal | Triple) or not isinstance(terms[1], IRI):
-        raise InputError(f"not a triple: {subject} {predicate} {object_}")
-    return Triple(terms[0], terms[1], terms[2])
 
 
 _WrittenTerm = Annotated[Term, PlainValidator(parse_term), PlainSerializer(str)]
@@ -32,8 +20,8 @@ _WrittenTerm = Annotated[Term, PlainValidator(parse_term), PlainSerializer(str)]
 _WrittenIRI = Annotated[IRI, PlainValidator(iri), PlainSerializer(lambda term: term.value)]
 _WrittenTriple = Annotated[
     Triple,
-    PlainValidator(lambda terms: triple_of(*terms)),
-    PlainSerializer(lambda triple: [str(triple.subject), str(triple.predicate), str(triple.object)]),
+    PlainValidator(lambda terms: Triple(*map(parse_term, terms))),
+    PlainSerializer(lambda triple: list(map(str, triple))),
 ]
 
 
@@ -111,6 +99,7 @@ def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> 
     With one variable, all its terms. With several, every IRI of the rows, as literals then describe the IRIs; without
     IRIs, every literal. A blank node is never an answer: it has no name outside its graph.
 
+    >>> from kgsparql import Literal
     >>> rows = [{"film": IRI("http://e.org/f"), "year": Literal("1999")}]
     >>> gold_terms(rows, ("film", "year"))
     (<NamedNode value=http://e.org/f>,)

@@ -46,17 +46,17 @@ def name(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
 
 
-def identity(term: str) -> str:
-    """Return a text that equal terms have in common.
+def identity(term: str, label: str = "") -> str:
+    """Return a text that equal terms, or names, have in common.
 
-    :param term: in N-Triples syntax.
+    :param term: in N-Triples syntax; empty for a name.
 
     >>> identity('"+1"^^<http://www.w3.org/2001/XMLSchema#int>')
     'number 1e0'
     >>> identity("<http://example.org/a>")
     '<http://example.org/a>'
     """
-    return _read_literal(term).value if term.startswith('"') else term
+    return _read_literal(term).value if term.startswith('"') else term or f"name {name(label)}"
 
 
 class GoldAnswers:
@@ -71,16 +71,16 @@ class GoldAnswers:
     """
 
     def __init__(self, answers: Iterable[GoldAnswer]) -> None:
-        distinct: dict[str, GoldAnswer] = {}
+        distinct: dict[str, tuple[str, str]] = {}
         for answer in answers:
-            key = f"name {name(answer.label)}" if answer.term is None else identity(str(answer.term))
-            distinct.setdefault(key, answer)
+            given = "" if answer.term is None else str(answer.term), answer.label
+            distinct.setdefault(identity(*given), given)
         self._numbers: dict[_Key, tuple[int, ...]] = {}
-        for number, answer in enumerate(distinct.values()):
-            for key in dict.fromkeys(_keys_of("" if answer.term is None else str(answer.term), answer.label)):
+        for number, given in enumerate(distinct.values()):
+            for key in dict.fromkeys(_keys_of(*given)):
                 self._numbers[key] = (*self._numbers.get(key, ()), number)
         self._size = len(distinct)
-        self._has_names = any(answer.term is None for answer in distinct.values())
+        self._has_names = any(not term for term, _ in distinct.values())
 
     def __len__(self) -> int:
         return self._size

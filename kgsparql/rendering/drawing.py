@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, floor
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import Answer
@@ -192,14 +192,8 @@ _COLUMN_GAP = 60.0  # between two columns, beside the labels of the edges: room 
 _SORTING_SWEEPS = 3
 
 
-class Place(NamedTuple):
-    """Where a node stands: its middle and its size in pixels, and its column."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    layer: int
+_Place: TypeAlias = tuple[float, float, float, float, int]
+"""Where a node stands: its middle and its size in pixels, and its column."""
 
 
 def shortened(label: str, longest: int) -> str:
@@ -223,14 +217,14 @@ def _text_width(text: str, size: float) -> float:
     return round(units * size, 1)
 
 
-def layout_in_layers(labels: Sequence[str], edges: Sequence[_Joined], layers: Sequence[int]) -> list[Place]:
+def layout_in_layers(labels: Sequence[str], edges: Sequence[_Joined], layers: Sequence[int]) -> list[_Place]:
     """Place each node in its column, near its neighbours; columns that nothing stands in are left out.
 
     The nodes of a column are of one width, so that no edge passes through a neighbour.
 
     :param edges: the numbers of two nodes, and a label.
 
-    >>> [(place.layer, place.y) for place in layout_in_layers(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], [0, 3, 3])]
+    >>> [(column, y) for _, y, *_, column in layout_in_layers(["a", "b", "c"], [(0, 1, "p"), (2, 0, "q")], [0, 3, 3])]
     [(0, 70.0), (1, 45.0), (1, 95.0)]
     """
     columns = [[node for node, at in enumerate(layers) if at == layer] for layer in sorted(set(layers))]
@@ -257,7 +251,7 @@ def layout_in_layers(labels: Sequence[str], edges: Sequence[_Joined], layers: Se
         widest = max((edge_width(label) for s, t, label in edges if min(layer[s], layer[t]) == at), default=0)
         left += width + widest + _COLUMN_GAP + min(140, 4 * most_rows)  # edges to many nodes are not steep
     rows = {node: round(MARGIN + height[node] * most_rows * _ROW_HEIGHT, 1) for node in layer}
-    return [Place(across[at][0], rows[node], across[at][1], 30, at) for node, at in sorted(layer.items())]
+    return [(across[at][0], rows[node], across[at][1], 30, at) for node, at in sorted(layer.items())]
 
 
 def _hops_from(firsts: Collection[int], count: int, edges: Iterable[_Joined]) -> list[int]:

@@ -46,8 +46,9 @@ from kgsparql.serving.page_facts import (
     node_neighbours,
     run_chips,
 )
-from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, run_words
+from kgsparql.serving.runs import AskedRun, KeptRuns, Runs, corrected, page_error, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
+from kgsparql.storage.question_log import QuestionLog
 
 STATIC = Path(__file__).parent / "static"
 
@@ -134,7 +135,7 @@ class ServedPage:
     """
 
     def __init__(
-        self, knowledge: KnowledgeBase | None, asking: AskOptions, kept: KeptRuns, *, log: RunLog | None = None,
+        self, knowledge: KnowledgeBase | None, asking: AskOptions, kept: KeptRuns, *, log: QuestionLog | None = None,
         queries: BoundedQueries | None = None, workers: int = 4,
         datasets: Collection[str] = (),
     ) -> None:  # fmt: skip
@@ -171,7 +172,7 @@ class ServedPage:
             "outcome": model_outcome(run.draft, answer) if run.draft is not None else "", "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix, form in _FILES.items() if (made := render(answer, form))},
-            **(self.log.add_run(answered) if self.log else {}),
+            **({"not_logged": why} if self.log and (why := self.log.add_or_why(answered)) else {}),
         }  # fmt: skip
         if run.settings.get("after", "") is None:
             answered["notes"].append({"code": "follow_up", "text": _ALONE})
@@ -371,7 +372,7 @@ class ServedPage:
             return self.freeze(run, self._open_knowledge.answer(run.question, run.asking))
         except KgsparqlError as error:
             if self.log and not isinstance(error, CancelledError):
-                self.log.add_run(unanswered_json(run.question, error))
+                self.log.add_or_why(unanswered_json(run.question, error))
             raise
 
     @property

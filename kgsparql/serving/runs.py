@@ -25,7 +25,6 @@ from kgsparql.events import Drafted, Event, Finished, ignore
 from kgsparql.linking.words import counted
 from kgsparql.rendering.text import cost_parts, prose_title, step_words, without_commands
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
-from kgsparql.storage.question_log import QuestionLog
 
 FOLDER = "runs"  # where finished runs are kept, below the cache directory
 _MAX_EVENTS = 4_000  # steps of a run that are kept; further ones are counted
@@ -200,22 +199,6 @@ class KeptRuns:
         for _, entry in sorted(files, reverse=True)[_MAX_KEPT:]:
             with suppress(OSError):  # it is being read on Windows, or is removed by another process
                 entry.unlink()
-
-
-class RunLog(QuestionLog):
-    """A log of the questions that a page is asked."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.entries(newest=1)  # a file that is none is said before anybody asks
-
-    def add_run(self, answer: Mapping[str, Any]) -> dict[str, str]:
-        """Log an answer; as a member of its run, why it is not logged: that costs no answer."""
-        try:
-            self.add(answer)
-        except KgsparqlError as error:
-            return {"not_logged": f"{error.message} ({error.hint})"}
-        return {}
 
 
 # -- A run in words -----------------------------------------------------------------------------------------------

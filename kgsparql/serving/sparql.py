@@ -90,7 +90,7 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
 
 async def _result_response(queries: BoundedQueries, request: Request, text: str) -> Response:
     """Run a query and write its result; if the client goes away, the query is killed."""
-    query = await run_in_threadpool(queries.check, text)
+    query = await run_in_threadpool(check, text, prefixes=queries.prefixes)
     forms = [name for name in FORMATS[query.form] if name != "table"]
     form = _chosen_format(request, forms, query.form)
     is_explained = "x-kgsparql-why" in request.headers
@@ -240,13 +240,11 @@ class BoundedQueries(ClosedAtExit):
     ) -> None:  # fmt: skip
         self._most_waiting, self._timeout_s = waiting, timeout_s
         self._limits: dict[str, Any] = {"timeout_s": timeout_s, "max_rows": max_rows, "max_bytes": max_bytes}
-        self._knowledge = knowledge
+        self.prefixes = knowledge.prefixes  # of a query, which need no declaration
         self._waiting = 0
         self._running: set[threading.Event] = set()
         self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
-        if len(knowledge.graph.members) > 1:
-            raise InputError("SPARQL is served of one graph", hint="name it alone with -k")
         self._queries = GraphQueries(knowledge.graph)
 
     def close(self) -> None:
@@ -255,10 +253,6 @@ class BoundedQueries(ClosedAtExit):
             cancel.set()
         self._threads.shutdown(cancel_futures=True)
         self._queries.close()
-
-    def check(self, text: str) -> CheckedQuery:
-        """Check a text as a query that may run; the prefixes of the graph need no declaration."""
-        return check(text, prefixes=self._knowledge.prefixes)
 
     async def run(self, query: CheckedQuery, form: str, *, is_explained: bool) -> tuple[bytes, int, str, str]:
         """Run a query; return its result in a format, its rows, a clause that says what it lacks, and why it is empty.
@@ -297,9 +291,8 @@ class BoundedQueries(ClosedAtExit):
         try:
             result = run(query, cancel=cancel, **self._limits)
             cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")
-            prefixes = self._knowledge.prefixes
-            why = why_nothing(query, run, prefixes) if is_explained and is_nothing(result) else ""
-            return serialise(result, form, prefixes=prefixes), result.rows, cut, why
+            why = why_nothing(query, run, self.prefixes) if is_explained and is_nothing(result) else ""
+            return serialise(result, form, prefixes=self.prefixes), result.rows, cut, why
         except KgsparqlError as error:
             failed = error_from(error.to_record())
         raise failed  # without its frames: what Oxigraph made in this thread must not be freed in another

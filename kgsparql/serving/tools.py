@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgsparql.answering.ask_options import AskOptions, check_option
-from kgsparql.errors import InputError, KgsparqlError, OptionError
+from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import printable
@@ -364,8 +364,3 @@ def evidence_documents(
             metadata["source"] = str(item.excerpt)
         identifier = hashlib.sha256(f"{item.text}\n{item.query.shown}".encode()).hexdigest()
         yield identifier, printable(item.text, 10_000), metadata
-
-
-def not_installed(missing: ImportError, extra: str) -> OptionError:
-    """Make the error of a module whose framework is missing."""
-    return OptionError(f"the package {missing.name} is not installed", hint=f"pip install 'kgsparql[{extra}]'")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.errors import InputError, NotFoundError, StoreError, redacted
+from kgsparql.errors import InputError, KgsparqlError, NotFoundError, StoreError, redacted
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 MOST_ENTRIES = 10_000  # of a log; beyond it the oldest go, those that nobody rated first
@@ -94,6 +94,14 @@ class QuestionLog(SqliteFile):
             (count,) = connection.execute("SELECT count(*) FROM question").fetchone()
             connection.execute(_DROP_OLDEST, (max(0, count - MOST_ENTRIES),))
         return int(number or 0)
+
+    def add_or_why(self, answer: Mapping[str, Any]) -> str:
+        """Log an answer; return why it is not logged, which costs nobody the answer."""
+        try:
+            self.add(answer)
+        except KgsparqlError as error:
+            return f"{error.message} ({error.hint})"
+        return ""
 
     def entries(self, *, newest: int | None = None, rated: bool = False) -> list[LoggedQuestion]:
         """Return the questions, the newest first.

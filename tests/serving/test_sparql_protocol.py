@@ -21,8 +21,6 @@ from rdflib.plugins.stores.sparqlstore import SPARQLStore
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, XML, SPARQLWrapper
 
 import kgsparql
-from kgsparql.errors import InputError
-from kgsparql.serving.sparql import BoundedQueries
 from tests.model_server import ModelServer
 from tests.scripted import reading_with
 from tests.serving.conftest import served
@@ -253,11 +251,6 @@ def test_a_cut_result_says_so_in_its_headers_and_where_there_is_room_in_its_body
     whole = hurried.ask("SELECT ?s { ?s ?p ?o } LIMIT 5")
     assert "x-kgsparql-cut" not in whole.headers
     assert b"incomplete" not in whole.body
-
-
-def test_it_is_of_one_graph(server: SparqlServer) -> None:
-    with pytest.raises(InputError, match="one graph"):
-        BoundedQueries(kgsparql.open(PEOPLE, server.url, embedder="none"))
 
 
 def test_labels_are_data_in_every_format_and_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:

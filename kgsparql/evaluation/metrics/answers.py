@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeAlias, TypeVar
 
 from kgsparql.errors import InputError
@@ -109,16 +108,14 @@ def _wrong_verdict(question: Question, record: Record) -> float | None:
 
 
 def _same_rows(question: Question, record: Record) -> bool:
+    def is_same(gold: Sequence[GoldAnswer], given: Sequence[tuple[str, str]]) -> bool:
+        return _each_has_its_own(gold, given, lambda cell, own: _same_cell(cell, *own, is_round=_is_round(question)))
+
     if len(question.rows) != len(record.rows):
         return False
-    is_same = partial(_same_row, is_round=_is_round(question))
     if _ORDERED in question.type:
         return all(map(is_same, question.rows, record.rows))
     return _each_has_its_own(question.rows, record.rows, is_same)
-
-
-def _same_row(gold: Sequence[GoldAnswer], given: Sequence[tuple[str, str]], *, is_round: bool) -> bool:
-    return _each_has_its_own(gold, given, lambda cell, own: _same_cell(cell, *own, is_round=is_round))
 
 
 def _each_has_its_own(gold: Sequence[_T], given: Sequence[_G], is_same: Callable[[_T, _G], bool]) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.matching import GoldAnswers, identity, name
+from kgsparql.evaluation.matching import GoldAnswers, identity
 from kgsparql.evaluation.record import Record, RecordedAnswer
 
 _T = TypeVar("_T")
@@ -100,7 +100,7 @@ def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tup
     """
     distinct: dict[str, RecordedAnswer] = {}
     for answer in answers:
-        distinct.setdefault(identity(answer.term) if answer.term else f"name {name(answer.label)}", answer)
+        distinct.setdefault(identity(answer.term, answer.label), answer)
     for run in groupby(distinct.values(), lambda answer: (answer.score, answer.markers[:1])):
         yield tuple(sorted(run[1], key=_rank_key) if ranked and run[0][1] else run[1])
 

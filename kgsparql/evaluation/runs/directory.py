@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -124,18 +123,14 @@ class Run:
 
     def add(self, record: Record) -> None:
         """Write the record of a question."""
-        with store_errors(self.path):
-            _append_line(self.answers_file(record.method), _json_line(record.to_json()))
+        with store_errors(self.path), self.answers_file(record.method).open("ab") as stream:
+            stream.write(_json_line(record.to_json()).encode("utf-8", "replace"))
 
     def mend(self) -> None:
         """Cut off the half line that a killed process left at the end of a file."""
         with store_errors(self.path):
             for file in sorted(self.path.glob("*/*.jsonl")):
-                if size := file.stat().st_size:
-                    with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
-                        end = content.rfind(b"\n") + 1
-                    if end < size:
-                        os.truncate(file, end)
+                os.truncate(file, file.read_bytes().rfind(b"\n") + 1)
 
 
 def check_new(path: Path) -> None:
@@ -168,19 +163,6 @@ def check_folder(folder: Path) -> None:
 
 def _json_line(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
-
-
-def _append_line(file: Path, line: str) -> None:
-    """Add a whole line to a file, or nothing."""
-    left = memoryview(line.encode("utf-8", "replace"))
-    with file.open("ab", buffering=0) as stream:  # a buffer would be written once more when the file is closed
-        size = stream.tell()
-        try:
-            while left:
-                left = left[stream.write(left) :]
-        except OSError:
-            os.truncate(file, size)
-            raise
 
 
 def whole_lines(file: Path, read: Callable[[dict[str, Any]], _T]) -> Iterator[_T]:
