@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -51,13 +50,12 @@ FORMATS = (
 
 _MAX_BYTES = 2**29  # the limit for a file of questions, unpacked: the largest known have 100 MB
 _QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml")
-_YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
 
 
 def load(path: str | Path, *, language: str = "en") -> Dataset:
     """Load the questions of a file, or of a folder with a graph and questions about it.
 
-    The format is recognised by the content. A question that cannot be used becomes a problem, and one that is there
+    The ending of a file tells its format. A question that cannot be used becomes a problem, and one that is there
     twice counts once. In a folder, the graph is every RDF file called ``graph.*``, and the questions are in
     ``questions.jsonl`` or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if
     there is no ``graph.*``, ``graph`` (one path or several, from the folder on).
@@ -161,25 +159,22 @@ def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[lis
 
 
 def _entries_of(path: Path) -> _Entries:
-    """Read a file of any format, which is known by its content."""
-    text = _file_text(path)
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    begin = text.lstrip()
-    is_own = begin.startswith("{") and _is_own_entry(_value_or_error(begin.split("\n", 1)[0]))
-    if is_own or suffix in {".jsonl", ".ndjson"}:
+    """Read a file of any format, which its ending tells."""
+    suffix, text = Path(path.name.lower().removesuffix(".gz")).suffix, _file_text(path)
+    if suffix in {".jsonl", ".ndjson"}:
         lines = ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
         return _Entries(OwnEntry, ((n, _value_or_error(line)) for n, line in lines), ":")
-    if begin.startswith(("{", "[")):
-        data = _value_or_error(text)
-        if isinstance(data, DataError):
-            raise _unknown_format(path, f" ({data.message})")
-        return _json_entries(path, data)
-    if _YAML_QUESTIONS.search(text):
-        data = _yaml_value(path, text)
-        if not isinstance(data, Mapping) or not isinstance(data.get("questions"), list):
-            raise DataError(f"{path}: questions is no list", hint="each begins with - id: …")
-        return _Entries(Text2SparqlEntry, enumerate(data["questions"], 1))
-    raise _unknown_format(path)
+    if suffix not in _QUESTIONS:
+        raise _unknown_format(path)
+    data = _value_or_error(text) if suffix == ".json" else _yaml_value(path, text)
+    if isinstance(data, DataError):
+        raise _unknown_format(path, f" ({data.message})")
+    model: type[Entry] = QaldEntry if suffix == ".json" else Text2SparqlEntry
+    if suffix == ".json" and isinstance(data, list):
+        model, data = OwnEntry, {"questions": data}
+    if not isinstance(data, Mapping) or not isinstance(data.get("questions"), list):
+        raise DataError(f"{path}: questions is no list", hint=f"known: {'; '.join(FORMATS)}")
+    return _Entries(model, enumerate(data["questions"], 1))
 
 
 def _unknown_format(path: Path, why: str = "") -> InputError:
@@ -213,22 +208,6 @@ def _value_or_error(text: str) -> Any:
         return from_json(text, allow_inf_nan=False)
     except ValueError as error:
         return DataError(f"not JSON: {error}")
-
-
-def _is_own_entry(value: Any) -> bool:
-    own = {"answers", "answer_iris", "topic_entities", "path", "sparql", "golden_triples"}
-    return isinstance(value, Mapping) and isinstance(value.get("question"), str) and not own.isdisjoint(value)
-
-
-def _json_entries(path: Path, data: Any) -> _Entries:
-    is_qald = isinstance(data, Mapping) and isinstance(data.get("questions"), list)
-    listed = data["questions"] if is_qald else data if isinstance(data, list) else []
-    first = next((entry for entry in listed if isinstance(entry, Mapping)), {})
-    if is_qald and (not listed or isinstance(first.get("question"), list)):
-        return _Entries(QaldEntry, enumerate(listed, 1))
-    if is_qald or not any(map(_is_own_entry, listed)):
-        raise _unknown_format(path)
-    return _Entries(OwnEntry, enumerate(listed, 1))
 
 
 def _yaml_value(path: Path, text: str) -> Any:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
@@ -143,6 +144,7 @@ def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
 
 _MOST_WORDS = 6  # of what is written that may be the beginning of one name
 _LEAST_CHARACTERS = 2
+_MOST_COMPARED = 400  # of the names that begin so: the best known of them
 _KIND, _WHOLE = 50_000, 100_000  # more than the degree of anything that is as well known as that
 
 
@@ -173,7 +175,7 @@ class Completions:
         """Complete the last words of a text, as many as begin a name together: from where on, and the names."""
         for start, written in beginnings(text):
             first, last = (bisect_left(self._words, (end,)) for end in (written, f"{written}\U0010ffff"))
-            best = sorted(self._words[first:last], key=itemgetter(1))
+            best = nsmallest(_MOST_COMPARED, self._words[first:last], key=itemgetter(1))
             if named := {row.iri: row for *_, row in reversed(best)}:
                 return start, list(reversed(named.values()))[:limit]
         return len(text), []
