@@ -66,8 +66,9 @@ def doctor(
     is_json = to.is_json
     sources = named_sources(kg) if settings().named_sources(kg) else [""]
     model, base_url = model or os.environ.get("KGSPARQL_MODEL"), base_url or os.environ.get("OPENAI_BASE_URL")
+    where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
     checks: list[tuple[str, Callable[[], CheckResult]]] = [
-        ("kgsparql", _version_finding),
+        ("kgsparql", lambda: CheckResult(f"{version('kgsparql')} in {where}")),
         *((name, partial(_package_finding, name)) for name in _PACKAGES),
         ("settings", _settings_finding),
         *(("graph", partial(_graph_finding, source, timeout)) for source in sources),
@@ -109,11 +110,6 @@ def _finding_of(look: Callable[[], CheckResult]) -> CheckResult:
     except ImportError as error:
         hint = f"pip install --force-reinstall {error.name or 'kgsparql'}"
         return CheckResult(f"a package cannot be imported: {error}", hint, "fail", KgsparqlError.exit_code)
-
-
-def _version_finding() -> CheckResult:
-    where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
-    return CheckResult(f"{version('kgsparql')} in {where}")
 
 
 def _package_finding(name: str) -> CheckResult:

@@ -6,7 +6,7 @@ Without the name of a command, what follows ``eval`` is a run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.runs.directory import Run
     from kgsparql.evaluation.runs.running import MethodProgress
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.made_questions.making import MadeQuestion
 
 _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 
@@ -85,7 +84,11 @@ def make(
     with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
         made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
         write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
-    c.write("\n".join(_made_lines(made, output, count)), None)
+    of = f" of {count:,}" if len(made) < count else ""
+    cells = sorted(Counter(question.cell for question in made).items())
+    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in cells)
+    examples = (f"  {printable(q.text, 200)}" for q in made[:: max(1, len(made) // _MAX_EXAMPLES)])
+    c.write_lines([f"{len(made):,}{of} questions in {output}", *counts, "for example:", *examples], None)
     if len(made) < count:
         graph.say(
             f"no more: {QUESTIONS_OF_A_TOPIC} questions of a topic, 1 to {max_answers} answers, each in other words"
@@ -93,14 +96,6 @@ def make(
     graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
     is_file = not any(source == "-" or "://" in source for source in graph.sources)
     graph.say(f"measure: kgsparql eval {output} {'-k GRAPH ' * (not is_file)}-o RUN")
-
-
-def _made_lines(made: Sequence[MadeQuestion], output: Path, count: int) -> list[str]:
-    cells = Counter(question.cell for question in made)
-    of = f" of {count:,}" if len(made) < count else ""
-    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in sorted(cells.items()))
-    examples = (f"  {printable(q.text, 200)}" for q in made[:: max(1, len(made) // _MAX_EXAMPLES)])
-    return [f"{len(made):,}{of} questions in {output}", *counts, "for example:", *examples]
 
 
 _WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1."

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.linking.label_index.search import LabelIndex
     from kgsparql.linking.passages import IndexedTexts
-    from kgsparql.rdf.paths import Path as GraphPath
 
 _MAX_NAMED = 20  # files that were left out
 _MIN_SHARE_OF_BEST = 1 / 4  # a label without any of the words is shown only from this share of the best score on
@@ -192,7 +191,18 @@ def paths(
             raise NotFoundError(f"no path of at most {max_hops} hops", hint=f"raise --max-hops{other_way}")
         shown = found.items[: how.limit]
         labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in triple)])
-    how.write([_path_json(path, labels) for path in shown], [path_text(path, labels) for path in shown])
+    rows = [
+        {
+            "start": str(path.start), "start_label": labels[path.start],
+            "hops": [
+                {
+                    "predicate": str(hop.triple.predicate), "predicate_label": labels[hop.triple.predicate],
+                    "direction": hop.direction, "end": str(hop.end), "end_label": labels[hop.end],
+                } for hop in path.hops
+            ],
+        } for path in shown
+    ]  # fmt: skip
+    how.write(rows, [path_text(path, labels) for path in shown])
     if len(found.items) > how.limit and not how.is_json:
         graph.say(f"{len(shown)} of {len(found.items):,} shortest paths shown (-n shows more)")
     _say_cuts(found.cuts, graph, how)
@@ -240,17 +250,6 @@ def _curie_of(knowledge: KnowledgeBase, term: Term) -> str:
     if isinstance(term, Triple):
         return f"<<( {' '.join(_curie_of(knowledge, part) for part in term)} )>>"
     return knowledge.prefixes.compress(term) if isinstance(term, IRI) else str(term)
-
-
-def _path_json(path: GraphPath, labels: Mapping[Term, str]) -> dict[str, Any]:
-    hops = [
-        {
-            "predicate": str(hop.triple.predicate), "predicate_label": labels[hop.triple.predicate],
-            "direction": hop.direction, "end": str(hop.end), "end_label": labels[hop.end],
-        }
-        for hop in path.hops
-    ]  # fmt: skip
-    return {"start": str(path.start), "start_label": labels[path.start], "hops": hops}
 
 
 def _info_lines(facts: dict[str, Any]) -> list[str]:

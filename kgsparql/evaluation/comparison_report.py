@@ -105,15 +105,12 @@ def amount(metric: str, value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
-def _signed_amount(metric: str, value: float) -> str:
-    return ("-" if value < 0 else "+") + amount(metric, abs(value))
-
-
 def _difference_table(found: Comparison) -> Iterator[str]:
     rows = [["method", "metric", "difference", "won:lost", "verdict"]]
     tests = found.tests.to_dict("records")
     for test in sorted(tests, key=lambda test: list(found.rows).index(test["name"])):
-        difference, low, high = (_signed_amount(test["metric"], test[part]) for part in ("difference", "low", "high"))
+        values = (test[part] for part in ("difference", "low", "high"))
+        difference, low, high = (f"{'-' if own < 0 else '+'}{amount(test['metric'], abs(own))}" for own in values)
         interval = "" if math.isnan(test["low"]) else f" [{low}, {high}]"
         p = "p<0.001" if test["p"] < 0.001 else f"p={test['p']:.3f}"
         outcome = f"{test['won']}:{test['lost']}", f"{test['verdict']}, {p}"

@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Literal as OneOf
 from typing import get_args
 
-from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import degrees, predicate_counts, types
@@ -77,19 +76,6 @@ class _Example:
     kind: Kind
     made: MadeQuestion
 
-    def is_like(self, other: _Example) -> bool:
-        """Tell whether both are about the same entity, or ask for the same."""
-        own, others = self.made.walk, other.made.walk
-        return own.start == others.start or own.path.steps[-1] == others.path.steps[-1]
-
-    def is_answered_by(self, answer: Answer) -> bool:
-        """Tell whether an answer is whole and right."""
-        if answer.status != "answered" or answer.gaps:
-            return False
-        if self.kind == "count":
-            return isinstance(answer.value, Literal) and answer.value.value == str(len(self.made.answers))
-        return {one.term for one in answer.best} == self.made.answers.keys()
-
 
 def example_questions(knowledge: KnowledgeBase, *, count: int = 4) -> tuple[str, ...]:
     """Choose questions to begin with, of several kinds as far as there are any; the same for the same graph.
@@ -133,10 +119,18 @@ def _answered_examples(
     knowledge: KnowledgeBase, examples: Iterable[_Example], chosen: Sequence[_Example]
 ) -> Iterator[_Example]:
     """Yield those that are answered rightly and are not like one that is chosen already; only a few are asked."""
-    unlike = (one for one in examples if not any(one.is_like(other) for other in chosen))
-    for example in islice(unlike, _TRIES_OF_A_KIND):
-        if example.is_answered_by(knowledge.ask(example.text)):
-            yield example
+
+    def is_new(example: _Example) -> bool:  # about another entity than those chosen, and asks for something else
+        own, others = example.made.walk, [one.made.walk for one in chosen]
+        return all(own.start != o.start and own.path.steps[-1] != o.path.steps[-1] for o in others)
+
+    for example in islice(filter(is_new, examples), _TRIES_OF_A_KIND):
+        answer, right = knowledge.ask(example.text), example.made.answers
+        if answer.status == "answered" and not answer.gaps:
+            counted = answer.value.value if isinstance(answer.value, Literal) else ""
+            is_all = {one.term for one in answer.best} == right.keys()
+            if counted == str(len(right)) if example.kind == "count" else is_all:
+                yield example
 
 
 def _example_forms(question: MadeQuestion) -> Iterator[_Example]:

@@ -154,20 +154,17 @@ class _Maker:
             paths[cell] = {path: own[path] for *_, path in sorted(usable)[:_MAX_PATHS]}
         rarest_first = sorted(paths, key=lambda cell: (sum(map(len, paths[cell].values())), cell))
         at_once = min(MAX_ARMS, 2 * math.ceil(self.count / max(1, len(paths))))
-        kinds = (self._questions_of(self._walks_to_try(paths[cell]), at_once) for cell in rarest_first)
+
+        def walks(path: PropertyPath, starts: Iterable[IRI]) -> Iterator[Walk]:
+            return (Walk(start, path) for start in drawn(starts, self.seed, key=lambda start: f"{start} {path}"))
+
+        to_try = (in_turn(walks(*own) for own in paths[cell].items()) for cell in rarest_first)
+        kinds = (self._questions_of(one, at_once) for one in to_try)
         made: list[MadeQuestion] = []
         for question in islice(in_turn(kinds), self.count):
             made.append(question)
             progress("making questions", len(made), self.count)
         return sorted(made, key=lambda question: question.cell)
-
-    def _walks_to_try(self, paths: Mapping[PropertyPath, Sequence[IRI]]) -> Iterator[Walk]:
-        """Yield walks to try: of each path one, then another of each …"""
-
-        def walks(path: PropertyPath) -> Iterator[Walk]:
-            return (Walk(start, path) for start in drawn(paths[path], self.seed, key=lambda start: f"{start} {path}"))
-
-        return in_turn(map(walks, paths))
 
     def _questions_of(self, walks: Iterator[Walk], at_once: int) -> Iterator[MadeQuestion]:
         """Yield questions of the walks that lead to a few answers with names; so many are looked up together."""
@@ -279,11 +276,11 @@ class _Namer:
             common = [kind for kind, count in counts.items() if count >= enough and kind in self._names]
             if common:  # of several classes the rarest says most
                 self._kinds[step] = self._names[min(common, key=lambda kind: (used[kind], str(kind)))]
-            elif enough <= sum(term in persons or self._is_person(classes.get(term, ())) for term in ends):
+            elif enough <= sum(
+                term in persons or any(is_person(self._names.get(kind, "")) for kind in classes.get(term, ()))
+                for term in ends
+            ):
                 self._kinds[step] = "person"
-
-    def _is_person(self, classes: Iterable[Term]) -> bool:
-        return any(is_person(self._names.get(kind, "")) for kind in classes)
 
     def kind(self, path: PropertyPath, i: int) -> str:
         """Name what a step leads to, by the step itself, or by the step that follows; empty if nobody knows."""

@@ -201,11 +201,6 @@ def shortened(label: str, longest: int) -> str:
     return label if len(label) <= longest else label[: longest - 1].rstrip() + "…"
 
 
-def node_width(label: str) -> float:
-    """Return the pixels from side to side of a node."""
-    return _text_width(shortened(label, LONGEST_NODE), 13) * 0.95 + 24
-
-
 def edge_width(label: str) -> float:
     """Return the pixels that the label of an edge takes."""
     return _text_width(shortened(label, LONGEST_EDGE), 11) + 8
@@ -246,7 +241,7 @@ def layout_in_layers(labels: Sequence[str], edges: Sequence[_Joined], layers: Se
     most_rows = max(map(len, columns), default=0)
     left, across = MARGIN, []
     for at, column in enumerate(columns):
-        width = max(node_width(labels[node]) for node in column)
+        width = max(_text_width(shortened(labels[node], LONGEST_NODE), 13) * 0.95 + 24 for node in column)
         across.append((round(left + width / 2, 1), width))
         widest = max((edge_width(label) for s, t, label in edges if min(layer[s], layer[t]) == at), default=0)
         left += width + widest + _COLUMN_GAP + min(140, 4 * most_rows)  # edges to many nodes are not steep

@@ -138,7 +138,11 @@ def cost_parts(usage: Mapping[str, Any]) -> list[str]:
     parts = [counted(usage.get("queries", 0), "query", "queries") + before, counted(calls, "model call") + kept]
     if calls:
         parts.append(f"{usage.get('tokens', 0):,} tokens")
-        parts += [] if usage.get("cost") is None else [f"cost {_money_text(usage['cost'])}"]
+        cost = usage.get("cost") or 0.0
+        amount = (
+            f"{cost:.2f}" if cost >= 1 or not cost else f"{float(f'{cost:.2g}'):.12f}".rstrip("0")
+        )  # in plain digits
+        parts += [] if usage.get("cost") is None else [f"cost {amount}"]
     return parts if usage.get("seconds") is None else [*parts, f"{usage['seconds']:.2f} s"]
 
 
@@ -154,13 +158,6 @@ def _verified_counts(answer: Answer) -> Iterator[str]:
     verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
     if triples := answer.evidence.triples:
         yield f"{len(verified):,} of {counted(len(triples), 'triple')} found again"
-
-
-def _money_text(cost: float) -> str:
-    """Write a cost in plain digits, however small."""
-    if cost >= 1 or not cost:
-        return f"{cost:.2f}"
-    return f"{float(f'{cost:.2g}'):.12f}".rstrip("0")
 
 
 # -- Text ---------------------------------------------------------------------------------------------------------
@@ -200,11 +197,6 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     yield ""
     yield from (f"{'' if at else 'Linked':<6}  {line}" for at, line in enumerate(_link_lines(answer)))
     yield _cost_line(answer, verbose=verbose)
-
-
-def draft_line(answer: Answer) -> str:
-    """Say what an answer is, on one line."""
-    return "; ".join([line for line in _first_lines(answer) if line and not line.startswith("(")][:2])
 
 
 def model_outcome(draft: Answer, answer: Answer) -> str:
@@ -276,7 +268,8 @@ def step_words(event: e.Event) -> str:  # noqa: PLR0911 - one arm a kind
             took = "kept reply" if event.cached else f"{event.seconds:.2f} s"
             return f"{event.model} ({event.purpose}): {outcome}, {took}"
         case e.Drafted():
-            return f"without the model: {draft_line(event.answer)}; the model is asked"
+            said = [line for line in _first_lines(event.answer) if line and not line.startswith("(")]
+            return f"without the model: {'; '.join(said[:2])}; the model is asked"
         case e.EntitiesLinked():
             found = "; ".join(f"{m!r} → {label}" for m, _, label, _, _ in event.entities) or "nothing"
             return f"linked: {printable(found, 400)}"

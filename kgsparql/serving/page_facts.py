@@ -217,7 +217,7 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
     told = [
         {
             "words": printable(part_words(kind, one.part, label), 200), "is_now": one.plan == plan,
-            "count": one.count, "plan": _sealed_plan(one.plan),
+            "count": one.count, "plan": _seal_of(text := json.dumps(written_plan(one.plan))) + text,
         } for one in found
     ]  # fmt: skip
     return {"options": told, "is_cut": is_cut, "most": MOST_COUNTED}
@@ -276,11 +276,6 @@ def _plan_of_path(answer: dict[str, Any]) -> Plan | None:
     if not steps or walked[0]["type"] != "uri":
         return None
     return Ends(Items((IRI(walked[0]["value"]),)), PropertyPath(tuple(steps)))
-
-
-def _sealed_plan(plan: Plan) -> str:
-    text = json.dumps(written_plan(plan))
-    return _seal_of(text) + text
 
 
 def _seal_of(text: str) -> str:

@@ -104,7 +104,8 @@ async def _result_response(queries: BoundedQueries, request: Request, text: str)
     finally:
         working.cancel()
         leaving.cancel()
-    headers = {"Content-Type": _content_type(form), "Vary": "Accept", "X-Content-Type-Options": "nosniff"}
+    kind = _MEDIA_TYPES[form][0] + ("; charset=utf-8" if form in {"ttl", "csv", "tsv"} else "")
+    headers = {"Content-Type": kind, "Vary": "Accept", "X-Content-Type-Options": "nosniff"}
     if cut:  # the first is Virtuoso's, which clients know
         shown = printable(cut, 300).encode("ascii", "replace").decode()
         headers |= {"X-SPARQL-MaxRows": str(rows), "X-Kgsparql-Cut": shown}
@@ -190,10 +191,6 @@ def _chosen_format(request: Request, forms: Iterable[str], kind: str) -> str:
             f"the result of {kind} is written as {', '.join(own for own, *_ in offered.values())}", refused=406
         )
     return form
-
-
-def _content_type(form: str) -> str:
-    return _MEDIA_TYPES[form][0] + ("; charset=utf-8" if form in {"ttl", "csv", "tsv"} else "")
 
 
 def best_offered(accept: str, offered: Mapping[str, Sequence[str]]) -> str | None:

@@ -25,7 +25,6 @@ from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.user_query import is_nothing
-from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
@@ -299,7 +298,16 @@ def _ask_result(answer: Answer, given: Any) -> Json:
             for one in answers
         ],
         "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
-        "linked": [_link_json(link) for link in answer.linked],
+        "linked": [
+            _term_json(
+                link.term, link.label, words=printable(link.mention.text, 200),
+                alternatives=[
+                    _term_json(one.term, one.label, description=one.description)
+                    for one in link.likely_alternatives[:_MAX_MEANINGS]
+                ],
+            )
+            for link in answer.linked
+        ],
         "not_understood": gaps,
         "notes": notes if answer.error is None else [*notes, f"part of the graph failed: {answer.error.message}"],
         "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
@@ -319,13 +327,6 @@ def _shortened_reply(made: Json) -> Json:
     while any(lists) and len(json.dumps(made, ensure_ascii=False)) > DOUBTFUL:
         max(lists, key=lambda own: len(str(own))).pop()
     return made
-
-
-def _link_json(link: LinkedEntity) -> Json:
-    others = [
-        _term_json(one.term, one.label, description=one.description) for one in link.likely_alternatives[:_MAX_MEANINGS]
-    ]
-    return {**_term_json(link.term, link.label, alternatives=others), "words": printable(link.mention.text, 200)}
 
 
 def _answer_text(answer: Answer) -> str:

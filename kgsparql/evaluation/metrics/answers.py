@@ -38,21 +38,6 @@ _Formula: TypeAlias = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""
 
 
-def _hits_at(first: int) -> _Formula:
-    """Whether any of the first answers is right."""
-    return lambda found: float(found.right(first) > 0)
-
-
-def _expected_hits(found: Judgement) -> float:
-    """Divide the right ones of the leading answers by these: Hits@1 if one of them is drawn at random."""
-    return found.right(found.leading) / found.leading if found.leading else 0.0
-
-
-def _reciprocal_rank(found: Judgement) -> float:
-    """Return 1 / rank of the first right answer among all; 0 without one."""
-    return next((1 / place for place, numbers in enumerate(found.found, 1) if numbers), 0.0)
-
-
 def _set_precision(found: Judgement) -> float:
     return found.right(found.predicted) / found.predicted if found.predicted else 0.0
 
@@ -69,6 +54,11 @@ def _answer_metric(name: str, formula: _Formula) -> Metric:
         return formula(found) if found.settled is None else found.settled
 
     return Metric(name, "answer", "higher", value)
+
+
+def _hits_metric(first: int) -> Metric:
+    """Make the metric whether any of the first answers is right."""
+    return _answer_metric(f"hits@{first}", lambda own: float(own.right(first) > 0))
 
 
 def _is_exact(question: Question, record: Record) -> float | None:
@@ -157,10 +147,11 @@ def _literal_text(term: str) -> str:
 
 
 METRICS: tuple[Metric, ...] = (
-    _answer_metric("hits@1", _hits_at(1)),
-    _answer_metric("expected_hits@1", _expected_hits),
-    *(_answer_metric(f"hits@{k}", _hits_at(k)) for k in (3, 5, 10)),
-    _answer_metric("mrr", _reciprocal_rank),
+    _hits_metric(1),
+    # Hits@1 if one of the leading answers is drawn at random
+    _answer_metric("expected_hits@1", lambda own: own.right(own.leading) / own.leading if own.leading else 0.0),
+    *map(_hits_metric, (3, 5, 10)),
+    _answer_metric("mrr", lambda own: next((1 / place for place, right in enumerate(own.found, 1) if right), 0.0)),
     _answer_metric("precision", _set_precision),
     _answer_metric("recall", _set_recall),
     _answer_metric("f1", lambda found: f1(_set_precision(found), _set_recall(found))),  # of each question

@@ -101,12 +101,13 @@ def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tup
     distinct: dict[str, RecordedAnswer] = {}
     for answer in answers:
         distinct.setdefault(identity(answer.term, answer.label), answer)
-    for run in groupby(distinct.values(), lambda answer: (answer.score, answer.markers[:1])):
-        yield tuple(sorted(run[1], key=_rank_key) if ranked and run[0][1] else run[1])
-
-
-def _rank_key(answer: RecordedAnswer) -> tuple[int, str, str]:
-    return 1 if answer.degree is None else -answer.degree, answer.label, answer.term
+    for (_, marker), run in groupby(distinct.values(), lambda answer: (answer.score, answer.markers[:1])):
+        group = tuple(run)
+        if ranked and marker:
+            group = tuple(
+                sorted(group, key=lambda one: (1 if one.degree is None else -one.degree, one.label, one.term))
+            )
+        yield group
 
 
 class _ById(Generic[_T]):

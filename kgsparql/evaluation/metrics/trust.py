@@ -42,14 +42,6 @@ def _triple_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
     return len(golden.intersection(places)) / len(golden)
 
 
-def _average_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
-    return sum(number / place for number, place in enumerate(_golden_places(golden, places), 1)) / min(len(golden), _AT)
-
-
-def _reciprocal_rank(golden: frozenset[_Triple], places: list[_Triple]) -> float:
-    return next((1 / place for place in _golden_places(golden, places)), 0.0)
-
-
 def _triple_metric(name: str, formula: _Formula) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         if not question.golden_triples:
@@ -130,14 +122,6 @@ def _is_misleading(question: Question, record: Record) -> float | None:
     return None if found is None else float(is_called_answer and not found.right(1))
 
 
-def _own_confidence(_question: Question, record: Record) -> float | None:
-    """Measure how likely the answer is right, as it says itself.
-
-    Not defined where nothing was answered, for a failed question, and for a baseline, which does not say.
-    """
-    return None if record.has_failed or is_silent(record) else record.score
-
-
 def _cost_metric(name: str, of: Callable[[RecordedCost], float | None] | None = None) -> Metric:
     """Make a metric of what was measured: the field of this name, or what is computed from several."""
     measured = of or attrgetter(name)
@@ -155,8 +139,13 @@ METRICS: tuple[Metric, ...] = (
     _triple_metric("triple_f1", lambda golden, own: f1(_triple_precision(golden, own), _triple_recall(golden, own))),
     _triple_metric("triple_hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden)),
     _triple_metric("triple_precision@10", lambda golden, places: _triple_precision(golden, places[:_AT])),
-    _triple_metric("triple_map@10", _average_precision),
-    _triple_metric("triple_mrr@10", _reciprocal_rank),
+    _triple_metric(
+        "triple_map@10",
+        lambda golden, places: (
+            sum(n / place for n, place in enumerate(_golden_places(golden, places), 1)) / min(len(golden), _AT)
+        ),
+    ),
+    _triple_metric("triple_mrr@10", lambda golden, places: next((1 / p for p in _golden_places(golden, places)), 0.0)),
     *map(_linking_recall, (1, 3, 5, 10)),
     Metric("grounded", "grounding", "higher", _is_grounded),
     Metric("unsupported_claims", "grounding", "lower", _unsupported_share),
@@ -188,5 +177,9 @@ METRICS: tuple[Metric, ...] = (
     *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
     _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
     *map(_cost_metric, ("cost", "queries", "rows", "seconds")),
-    Metric("confidence", "grounding", "", _own_confidence),
+    # how likely the answer is right, as it says itself; a baseline does not say
+    Metric(
+        "confidence", "grounding", "",
+        lambda _, record: None if record.has_failed or is_silent(record) else record.score,
+    ),
 )  # fmt: skip

@@ -161,7 +161,8 @@ def configuration(
         },
         "graph": {
             "name": graph.name if "://" in graph.name else Path(graph.name).name,  # no folders of this machine
-            "fingerprint": graph.fingerprint, "triples": _triple_count(knowledge),
+            "fingerprint": graph.fingerprint,
+            "triples": None if graph.is_remote else whole_number(graph.select(Query.load("info_triples"))[0]["count"]),
         },
         "questions": len(plan.questions),
         **sampling,
@@ -203,14 +204,6 @@ def _questions_hash(questions: Iterable[Question]) -> str:
 def now() -> str:
     """Return the time, as a run writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _triple_count(knowledge: KnowledgeBase) -> int | None:
-    """Count the triples of a graph; endpoints are not asked."""
-    if knowledge.graph.is_remote:
-        return None
-    (found,) = knowledge.graph.select(Query.load("info_triples"))
-    return whole_number(found["count"])
 
 
 # -- The baseline of every paper in the field: the model alone ---------------------------------------------------------
