@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Hashable, Iterable, Iterator
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -30,9 +30,15 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _WRITTEN = {**dict.fromkeys(EXACT_NUMBERS, _INTEGER), f"{XSD}decimal": _DECIMAL}
-_DATES = {f"{XSD}date": "date ", f"{XSD}dateTime": "dateTime ", f"{XSD}dateTimeStamp": "dateTime "}
-_SPECIAL = {"NaN": "NaN", "INF": "INF", "+INF": "INF", "-INF": "-INF"}
-_BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+_DATES = {f"{XSD}date": "date", f"{XSD}dateTime": "dateTime", f"{XSD}dateTimeStamp": "dateTime"}
+_Value: TypeAlias = tuple[str, Hashable]
+"""A kind of values, and one of them."""
+_INFINITE = "number", Decimal("Infinity")
+_SPECIAL: dict[str, _Value] = {
+    "NaN": ("number", "NaN"), "INF": _INFINITE, "+INF": _INFINITE, "-INF": ("number", Decimal("-Infinity")),
+}  # fmt: skip
+_BOOLEANS: dict[str, _Value] = {text: ("boolean", text in {"true", "1"}) for text in ("true", "1", "false", "0")}
+_MET_BY_VALUE = ("name", "bare", "typed")
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?")
 _YEAR = re.compile(r"-?[0-9]{4,9}")
 
@@ -46,17 +52,17 @@ def name(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
 
 
-def identity(term: str, label: str = "") -> str:
-    """Return a text that equal terms, or names, have in common.
+def identity(term: str, label: str = "") -> Hashable:
+    """Return what equal terms, or names, have in common.
 
     :param term: in N-Triples syntax; empty for a name.
 
     >>> identity('"+1"^^<http://www.w3.org/2001/XMLSchema#int>')
-    'number 1e0'
+    ('number', Decimal('1'))
     >>> identity("<http://example.org/a>")
     '<http://example.org/a>'
     """
-    return _read_literal(term).value if term.startswith('"') else term or f"name {name(label)}"
+    return _read_literal(term).value if term.startswith('"') else term or ("name", name(label))
 
 
 class GoldAnswers:
@@ -71,7 +77,7 @@ class GoldAnswers:
     """
 
     def __init__(self, answers: Iterable[GoldAnswer]) -> None:
-        distinct: dict[str, tuple[str, str]] = {}
+        distinct: dict[Hashable, tuple[str, str]] = {}
         for answer in answers:
             given = "" if answer.term is None else str(answer.term), answer.label
             distinct.setdefault(identity(*given), given)
@@ -99,17 +105,17 @@ class GoldAnswers:
 class _Literal(NamedTuple):
     """Literal for comparing.
 
-    :param value: a text that equal literals have in common.
+    :param value: what equal literals have in common.
     :param text: its lexical form, in NFC.
     :param is_plain: a string without a type and a language.
     """
 
-    value: str
+    value: _Value
     text: str
     is_plain: bool
 
 
-_Key: TypeAlias = tuple[str, str, str]
+_Key: TypeAlias = tuple[str, str, "str | _Value"]
 """What an answer is, what it meets, and what both then have in common."""
 
 
@@ -122,15 +128,13 @@ def _keys_of(term: str, label: str) -> Iterator[_Key]:
         kind, text = "bare" if literal.is_plain else "typed", literal.text
     if key := name(text):
         yield from ((kind, other, key) for other in (["name"] if term else ["name", "iri", "bare", "typed"]))
-    if kind in {"name", "bare"}:
-        yield from ((kind, "value", value) for value in _possible_values(text))
     if kind == "iri":
         yield kind, kind, term
+    elif kind != "typed":
+        yield from ((kind, "typed", value) for value in _possible_values(text))
     if literal is not None:
-        yield kind, kind, literal.value
         yield kind, "typed" if literal.is_plain else "bare", text
-    if literal is not None and not literal.is_plain:
-        yield from (("value", other, literal.value) for other in ("name", "bare"))
+        yield from ((kind, other, literal.value) for other in ({kind} if literal.is_plain else _MET_BY_VALUE))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -141,70 +145,51 @@ def _read_literal(term: str) -> _Literal:
     except InputError:
         literal = None
     if not isinstance(literal, Literal):
-        return _Literal(f"no literal {term}", term, is_plain=False)
-    text = unicodedata.normalize("NFC", literal.value)
+        return _Literal(("no literal", term), term, is_plain=False)
+    text, kind = unicodedata.normalize("NFC", literal.value), literal.datatype.value
     if literal.language is not None:
-        return _Literal(f"@{literal.language.lower()} {text}", text, is_plain=False)
-    datatype = literal.datatype.value
-    if datatype == f"{XSD}string":
-        return _Literal(f"string {text}", text, is_plain=True)
-    return _Literal(_typed_value(datatype, text.strip(" \t\r\n")) or f"^^{datatype} {text}", text, is_plain=False)
+        return _Literal((f"@{literal.language.lower()}", text), text, is_plain=False)
+    return _Literal(_typed_value(kind, text.strip(" \t\r\n")) or (kind, text), text, is_plain=kind == f"{XSD}string")
 
 
-def _typed_value(datatype: str, text: str) -> str | None:
+def _typed_value(datatype: str, text: str) -> _Value | None:
     """Return the value of a typed literal; ``None`` for an unknown datatype, or a malformed text."""
-    if datatype in FLOATS:
-        return _float_value(text)
+    if datatype in FLOATS:  # as the shortest decimal that stands for it; one that is too large is infinite
+        return _SPECIAL.get(text) or (_number_value(text) and ("number", Decimal(repr(float(text)))))
     if datatype in _WRITTEN:
         return _number_value(text) if _WRITTEN[datatype].fullmatch(text) else None
     if datatype == f"{XSD}boolean":
-        return f"boolean {_BOOLEANS[text]}" if text in _BOOLEANS else None
+        return _BOOLEANS.get(text)
     if datatype == f"{XSD}gYear":
         return _year_value(text)
     found = _date_value(text) if datatype in _DATES else None
-    return found if found is not None and found.startswith(_DATES[datatype]) else None
+    return found if found is not None and found[0] == _DATES[datatype] else None
 
 
 @lru_cache(maxsize=1 << 14)
-def _possible_values(text: str) -> tuple[str, ...]:
+def _possible_values(text: str) -> tuple[_Value, ...]:
     """Return every value that a bare string may be."""
     bare = text.strip(" \t\r\n")
-    boolean = f"boolean {bare}" if bare in {"true", "false"} else None
-    special = f"number {_SPECIAL[bare]}" if bare in _SPECIAL else None
-    found = (_number_value(bare), special, boolean, _date_value(bare), _year_value(bare))
+    boolean = _BOOLEANS[bare] if bare in {"true", "false"} else None
+    found = (_number_value(bare), _SPECIAL.get(bare), boolean, _date_value(bare), _year_value(bare))
     return tuple(value for value in found if value is not None)
 
 
-def _number_value(text: str) -> str | None:
-    """Write a number as its digits and a power of ten: of any size, and never rounded.
+def _number_value(text: str) -> _Value | None:
+    """Read a number: of any size, and never rounded.
 
-    >>> _number_value("+1.50"), _number_value("0.0015e3"), _number_value("-0"), _number_value("1e"), _number_value(".")
-    ('number 15e-1', 'number 15e-1', 'number 0', None, None)
+    >>> _number_value("+1.50") == _number_value("0.0015e3"), _number_value("1e"), _number_value(".")
+    (True, None, None)
     """
-    if not _NUMBER.fullmatch(text):
-        return None
-    sign, digits, power = Decimal(text).as_tuple()
-    written = "".join(map(str, digits)).lstrip("0")
-    short = written.rstrip("0")
-    return f"number {'-' * sign}{short}e{int(power) + len(written) - len(short)}" if short else "number 0"
+    return ("number", Decimal(text)) if _NUMBER.fullmatch(text) else None
 
 
-def _float_value(text: str) -> str | None:
-    """Write a binary number as the shortest decimal that stands for it; one that is too large is infinite."""
-    if text in _SPECIAL:
-        return f"number {_SPECIAL[text]}"
-    if not _NUMBER.fullmatch(text):
-        return None
-    value = repr(float(text))
-    return _number_value(value) or f"number {value.upper()}"
+def _year_value(text: str) -> _Value | None:
+    return ("year", int(text)) if _YEAR.fullmatch(text) else None
 
 
-def _year_value(text: str) -> str | None:
-    return f"year {int(text)}" if _YEAR.fullmatch(text) else None
-
-
-def _date_value(text: str) -> str | None:
-    """Write a date, or a date and time, as an instant; ``None`` for a day of no calendar, and one before our era.
+def _date_value(text: str) -> _Value | None:
+    """Read a date, or a date and time, as an instant; ``None`` for a day of no calendar, and one before our era.
 
     >>> _date_value("2000-01-01T00:00:00Z") == _date_value("1999-12-31T19:00:00.0-05:00"), _date_value("2020-02-31")
     (True, None)
@@ -214,8 +199,6 @@ def _date_value(text: str) -> str | None:
         return None
     day, time, zone = found.groups()
     try:
-        moment = datetime.fromisoformat(f"{day}{time or 'T00:00:00'}{zone or ''}")
-        moment = moment.astimezone(UTC) if zone else moment
-    except (ValueError, OverflowError):
+        return "dateTime" if time else "date", datetime.fromisoformat(f"{day}{time or 'T00:00:00'}{zone or ''}")
+    except ValueError:
         return None
-    return f"{'dateTime' if time else 'date'} {moment.isoformat()}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import Generic, TypeAlias, TypeVar
@@ -98,7 +98,7 @@ def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tup
 
     :param ranked: nobody chose among the answers: they are candidates.
     """
-    distinct: dict[str, RecordedAnswer] = {}
+    distinct: dict[Hashable, RecordedAnswer] = {}
     for answer in answers:
         distinct.setdefault(identity(answer.term, answer.label), answer)
     for (_, marker), run in groupby(distinct.values(), lambda answer: (answer.score, answer.markers[:1])):

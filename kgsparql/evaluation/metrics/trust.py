@@ -11,7 +11,7 @@ reproduces. What a question costs counts for a failed one, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -23,7 +23,7 @@ from kgsparql.evaluation.record import Record, RecordedCost
 _NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
 _AT = 10  # places that the metrics of the first ones count
 
-_Triple: TypeAlias = tuple[str, str, str]
+_Triple: TypeAlias = tuple[Hashable, ...]
 _Formula: TypeAlias = Callable[[frozenset[_Triple], list[_Triple]], float]
 """Of the golden triples, and of every triple of the evidence as it is read, repeats included."""
 
@@ -48,15 +48,11 @@ def _triple_metric(name: str, formula: _Formula) -> Metric:
             return None
         if record.status == "error":
             return 0.0
-        golden = ((str(t.subject), str(t.predicate), str(t.object)) for t in question.golden_triples)
-        places = [_triple_identity(triple) for item in record.evidence for triple in item.triples]
-        return formula(frozenset(map(_triple_identity, golden)), places)
+        golden = frozenset(tuple(identity(str(term)) for term in triple) for triple in question.golden_triples)
+        places = [tuple(map(identity, triple)) for item in record.evidence for triple in item.triples]
+        return formula(golden, places)
 
     return Metric(name, "evidence", "higher", value)
-
-
-def _triple_identity(triple: _Triple) -> _Triple:
-    return identity(triple[0]), identity(triple[1]), identity(triple[2])
 
 
 def _linking_recall(first: int) -> Metric:
