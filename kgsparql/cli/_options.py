@@ -63,14 +63,6 @@ HOW_TO_ADD = (
 )
 
 
-def named_sources(kg: list[str] | None) -> list[str]:
-    """List the sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line, else those of the settings."""
-    named = settings().sources(kg)
-    if not named:
-        raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
-    return named
-
-
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
     """How files are read."""
@@ -119,8 +111,11 @@ class GraphOptions(FileOptions):
 
     @property
     def sources(self) -> list[str]:
-        """The sources that are named."""
-        return named_sources(self.kg)
+        """The sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line, else those of the settings."""
+        named = settings().sources(self.kg)
+        if not named:
+            raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
+        return named
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -263,9 +258,8 @@ def options_of(option: list[str] | None) -> dict[str, str]:
 @contextmanager
 def opened_to_ask(
     graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, lang: str, embedder: str, method: str = "auto",
-    options: Mapping[str, Any] | None = None, has_graph: bool = True,
-    seed: int = 0, **more: Any,
-) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
+    options: Mapping[str, Any] | None = None, seed: int = 0, **more: Any,
+) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.retrievers import load
@@ -274,7 +268,7 @@ def opened_to_ask(
     used = model.opened(seed=seed)
     load(method, options)
     opened = graph.opened(languages=languages, embedder=embedder, fresh=model.fresh)
-    with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
+    with used or nullcontext(), opened as knowledge:
         how: dict[str, Any] = {"retriever": method, "options": options or {}, "require_model": model.require_model}
         how |= {} if model.trial is None else {"trial": model.trial}
         yield knowledge, AskOptions(budget=budget, model=used, **how, **more)

@@ -137,17 +137,11 @@ class Settings:
     values: Mapping[str, Any] = field(default_factory=dict)
     file: Path | None = None
 
-    def named_sources(self, given: Sequence[str] | None) -> list[str]:
-        """List the sources or names of graphs that are meant: those given, else of ``KGSPARQL_KG``, else of a file."""
-        lines = (line.strip() for line in os.environ.get("KGSPARQL_KG", "").splitlines())
-        return list(given or ()) or [line for line in lines if line] or list(self.values.get("graph") or ())
-
     def sources(self, given: Sequence[str] | None) -> list[str]:
-        """List the same, with the sources of a graph in place of its name."""
-        found: list[str] = []
-        for name in self.named_sources(given):
-            found += self.values.get(f"graphs.{name}", [name])
-        return list(dict.fromkeys(found))
+        """List the sources given, else those of ``KGSPARQL_KG``, else of the file, each name of a graph as its own."""
+        lines = (line.strip() for line in os.environ.get("KGSPARQL_KG", "").splitlines())
+        named = list(given or ()) or [line for line in lines if line] or list(self.values.get("graph") or ())
+        return list(dict.fromkeys(source for name in named for source in self.values.get(f"graphs.{name}", [name])))
 
 
 _current: ContextVar[Settings] = ContextVar("kgsparql_settings", default=Settings())  # noqa: B039 - frozen

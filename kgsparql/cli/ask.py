@@ -187,7 +187,6 @@ def _opened_with(
         allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
         prose=how.prose, min_confidence=how.min_confidence,
     ) as (knowledge, asking):  # fmt: skip
-        assert knowledge is not None  # noqa: S101 - a graph is named
         yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._options import KgOption, named_sources
+from kgsparql.cli._options import KgOption
 from kgsparql.cli._settings import load_settings, settings, user_file
 from kgsparql.errors import (
     KEY_VARIABLE,
@@ -64,7 +64,7 @@ def doctor(
     Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
     """
     is_json = to.is_json
-    sources = named_sources(kg) if settings().named_sources(kg) else [""]
+    sources = settings().sources(kg) or [""]
     model, base_url = model or os.environ.get("KGSPARQL_MODEL"), base_url or os.environ.get("OPENAI_BASE_URL")
     where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
     checks: list[tuple[str, Callable[[], CheckResult]]] = [

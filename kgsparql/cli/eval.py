@@ -156,7 +156,6 @@ def run(
         direction=c.checked_direction(asked.direction), seed=asked.seed, complete=asked.complete,
         qualifiers=asked.qualifiers,
     ) as (knowledge, asking):  # fmt: skip
-        assert knowledge is not None  # noqa: S101 - a graph is named
         graph.say("" if asking.model is not None or model.no_model else HOW_TO_ADD)
         methods, notes = plans.load_methods(names, options, model=asking.model is not None)
         graph.say("\n".join(notes))

@@ -25,7 +25,6 @@ from kgsparql.cli._options import (
     opened_to_ask,
     options_of,
 )
-from kgsparql.cli._settings import settings
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.rdf.terms import printable
@@ -51,13 +50,12 @@ class ServedMethodOptions:
     lang: c.LangOption = "en"
 
     def opened(
-        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, has_graph: bool = True,
-        prose: bool = False,
-    ) -> AbstractContextManager[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
+        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, prose: bool = False
+    ) -> AbstractContextManager[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
         """Open what is asked, and say how it is asked."""
         return opened_to_ask(
             graph, model, limits, method=self.retriever, options=options_of(self.option), lang=self.lang,
-            embedder=self.embedder, has_graph=has_graph, prose=prose,
+            embedder=self.embedder, prose=prose,
         )  # fmt: skip
 
 
@@ -88,10 +86,10 @@ def serve(
 ) -> None:
     """Open a page that answers questions in the browser, and ties each sentence to its triples.
 
-    Without a graph it shows only runs that were kept. Beside it, at /sparql, one graph is a read-only SPARQL endpoint.
+    Beside it, at /sparql, one graph is a read-only SPARQL endpoint.
     It binds 127.0.0.1; stop it with Ctrl-C.
     """
-    if "-" in (graph.kg or ()):
+    if "-" in graph.sources:
         raise InputError("a page does not read its graph from stdin", hint="put the graph in a file")
     token = token_for(how.host)
     try:
@@ -108,10 +106,9 @@ def serve(
         log = stack.enter_context(QuestionLog(how.log)) if how.log else None
         if log is not None:
             log.entries(newest=1)  # a file that is none is said before anybody asks
-        has_graph = bool(settings().named_sources(graph.kg))
-        served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph, prose=how.prose))
-        queries, members = None, [] if served is None else served.graph.members
-        if served is not None and len(members) == 1:  # a query of a client's own runs on one
+        served, asking = stack.enter_context(method.opened(graph, model, limits, prose=how.prose))
+        queries, members = None, served.graph.members
+        if len(members) == 1:  # a query of a client's own runs on one
             queries = stack.enter_context(BoundedQueries(served, timeout_s=how.timeout, max_rows=how.max_rows))
         datasets = [*(how.dataset or ()), *(graph.kg or ())]
         for one in members:
@@ -121,7 +118,6 @@ def serve(
             workers=how.workers, datasets=datasets,
         ).app  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
-        graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
         _serve_at(how.host, how.port, "/", token, lambda port: Guard(app, host=how.host, port=port, token=token))
 
 
@@ -146,7 +142,6 @@ def mcp(
         raise InputError("the graph cannot come from stdin, where the client speaks", hint="put the graph in a file")
     token = token_for(host) if http else ""
     with method.opened(graph, model, limits) as (knowledge, asking):
-        assert knowledge is not None  # noqa: S101 - a graph is named
         toolbox = Toolbox(knowledge, asking)
         if http:
             _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))

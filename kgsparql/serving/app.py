@@ -126,7 +126,7 @@ class _StepStream(EventSourceResponse):
 
 
 class ServedPage:
-    """The page of a graph, or without one of runs that were kept; ``app`` is the application that serves it.
+    """The page of a graph; ``app`` is the application that serves it.
 
     :param asking: how questions are asked, unless the page says otherwise.
     :param log: where questions are logged, ``None`` logs nothing.
@@ -135,7 +135,7 @@ class ServedPage:
     """
 
     def __init__(
-        self, knowledge: KnowledgeBase | None, asking: AskOptions, kept: KeptRuns, *, log: QuestionLog | None = None,
+        self, knowledge: KnowledgeBase, asking: AskOptions, kept: KeptRuns, *, log: QuestionLog | None = None,
         queries: BoundedQueries | None = None, workers: int = 4,
         datasets: Collection[str] = (),
     ) -> None:  # fmt: skip
@@ -190,8 +190,8 @@ class ServedPage:
             "answer": answer_to_json(answer),
             "drawing": drawing.to_json() if drawing else None,
             "whole_drawing": drawing_of(answer, most_nodes=MOST_WHOLE).to_json() if drawing.left_out else None,
-            "again": asked_instead(self._open_knowledge, answer),
-            "heads": column_heads(self._open_knowledge, answer),
+            "again": asked_instead(self.knowledge, answer),
+            "heads": column_heads(self.knowledge, answer),
         }
 
     @asynccontextmanager
@@ -212,7 +212,7 @@ class ServedPage:
 
     async def html(self, _: Request) -> Response:
         """Send the page; a script fills it."""
-        name = printable(self.knowledge.graph.name, 200) if self.knowledge else ""
+        name = printable(self.knowledge.graph.name, 200)
         return HTMLResponse(self._template.render(graph=name), headers={"cache-control": "no-cache"})
 
     async def graph(self, _: Request) -> Response:
@@ -231,7 +231,7 @@ class ServedPage:
         asking = await run_in_threadpool(self._asking_with, settings)
         asking = await self._asking_after(asking, settings)
         if sent.plan is not None:
-            question, asking = await run_in_threadpool(asked_plan, self._open_knowledge, asking, sent.plan)
+            question, asking = await run_in_threadpool(asked_plan, self.knowledge, asking, sent.plan)
         run = self.runs.start(AskedRun(checked_question(question), asking, settings, meanings))
         return JSONResponse(run.summary(), status_code=202)
 
@@ -276,12 +276,12 @@ class ServedPage:
         found, number = await self._run_of(request), request.path_params.get("number")
         asking = await self._asking_after(self.asking, found.get("options", {}))
         async with self._looking:
-            told = partial(run_chips, self._open_knowledge, asking, found, number)
+            told = partial(run_chips, self.knowledge, asking, found, number)
             return JSONResponse(await run_in_threadpool(told))
 
     async def neighbours(self, request: Request) -> Response:
         """Tell what a node of a drawing is, and some of what is around it in the graph as it is now."""
-        knowledge, query = self._open_knowledge, dict(request.query_params)
+        knowledge, query = self.knowledge, dict(request.query_params)
         async with self._looking:
             return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.asking, query))
 
@@ -291,7 +291,7 @@ class ServedPage:
         if not all(sent.values()):
             raise InputError("dataset and question are needed", hint=f"{TEXT2SPARQL_PATH}?dataset=IRI&question=…")
         if sent["dataset"] not in self._datasets:
-            hint = f"one of: {', '.join(self._datasets)}" if self._datasets else "no graph is open"
+            hint = f"one of: {', '.join(self._datasets)}"
             raise NotFoundError(f"no dataset {printable(sent['dataset'], 200)}", hint=printable(hint, 2_000))
         run = self.runs.start(AskedRun(checked_question(sent["question"]), self.asking, {}))
         while not run.is_over:
@@ -314,7 +314,7 @@ class ServedPage:
 
     @cached_property
     def _name_completions(self) -> Completions:
-        return Completions(self._open_knowledge.indexes.linker.index.search.held_rows())
+        return Completions(self.knowledge.indexes.linker.index.search.held_rows())
 
     async def file(self, request: Request) -> Response:
         """Send a finished run as a file."""
@@ -357,7 +357,7 @@ class ServedPage:
 
     def _asking_with(self, settings: dict[str, Any]) -> AskOptions:
         """Return how a question is asked: as usual, but for what was set."""
-        knowledge, asking, method = self._open_knowledge, self.asking, settings.get("method")
+        knowledge, asking, method = self.knowledge, self.asking, settings.get("method")
         if method is not None:
             if method not in names():
                 raise OptionError(f"no method {printable(method, 40)}", hint=f"one of: {', '.join(names())}")
@@ -369,19 +369,11 @@ class ServedPage:
 
     def _answer_run(self, run: AskedRun) -> dict[str, Any]:
         try:
-            return self.freeze(run, self._open_knowledge.answer(run.question, run.asking))
+            return self.freeze(run, self.knowledge.answer(run.question, run.asking))
         except KgsparqlError as error:
             if self.log and not isinstance(error, CancelledError):
                 self.log.add_or_why(unanswered_json(run.question, error))
             raise
-
-    @property
-    def _open_knowledge(self) -> KnowledgeBase:
-        if self.knowledge is None:
-            raise InputError(
-                "no graph is open: only kept runs can be looked at", hint="whoever started this page can open one"
-            )
-        return self.knowledge
 
 
 def _told_run(found: dict[str, Any]) -> dict[str, Any]:

@@ -69,10 +69,10 @@ def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
     return [printable(one, 200) for one in dict.fromkeys(asked) if one != question][:_MOST_INSTEAD]
 
 
-def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str, Any]:
+def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> dict[str, Any]:
     """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
     facts: dict[str, Any] = {
-        "name": "", "triples": None, "classes": [], "examples": [], "error": None,
+        "name": printable(knowledge.graph.name, 200), "triples": None, "classes": [], "examples": [], "error": None,
         "methods": list(names()), "method": asking.retriever, "model": "", "model_use": "",
     }  # fmt: skip
     if asking.model is not None:
@@ -80,9 +80,6 @@ def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str
 
         use = use_of(asking.model) if asking.trial else "not tried out"
         facts |= {"model": asking.model.name, "model_use": use}
-    if knowledge is None:
-        return facts
-    facts["name"] = printable(knowledge.graph.name, 200)
     try:
         found = knowledge.info(shown=12)
         facts |= {"triples": found["triples"], "classes": found["classes"]}

@@ -23,6 +23,7 @@ from playwright.sync_api import Browser
 from starlette.types import Message
 from typer.testing import CliRunner
 
+import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.cli import app
 from kgsparql.serving.app import STATIC, ServedPage
@@ -159,7 +160,7 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(address
 
 def test_U10_the_streams_of_a_run_and_of_a_client_are_bounded(tmp_path: Path) -> None:
     go_on = threading.Event()
-    page = ServedPage(None, AskOptions(), KeptRuns(tmp_path))
+    page = ServedPage(kgsparql.open(NOBEL, embedder="none"), AskOptions(), KeptRuns(tmp_path))
     page.runs = Runs(lambda _: {"waited": go_on.wait(60)}, workers=1)
     runs = [page.runs.start(AskedRun("Who?", AskOptions(), {})) for _ in range(6)]
 
@@ -238,11 +239,11 @@ def test_what_cannot_be_served_is_said_at_once_and_what_is_vendored_is_what_is_r
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for options, says in (
-        (["-k", "nowhere.ttl"], "nowhere.ttl"), (["-k", "-"], "stdin"), (["-r", "nonsense"], "nonsense"),
-        (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"), ([], "KGSPARQL_TOKEN is too short"),
+        (["nowhere.ttl"], "nowhere.ttl"), (["-"], "stdin"), ([NOBEL, "-r", "nonsense"], "nonsense"),
+        ([NOBEL, "--host", "203.0.113.7"], "cannot listen at 203.0.113.7"), ([NOBEL], "KGSPARQL_TOKEN is too short"),
     ):  # fmt: skip
-        monkeypatch.setenv("KGSPARQL_TOKEN", "" if options else "secret")
-        done = CliRunner().invoke(app, ["serve", "--port", "0", *options])
+        monkeypatch.setenv("KGSPARQL_TOKEN", "secret" if options == [NOBEL] else "")
+        done = CliRunner().invoke(app, ["serve", "--port", "0", "--embedder", "none", "-k", *map(str, options)])
         assert (done.exit_code in {2, 4}, says in done.stderr, "hint: " in done.stderr) == (True, True, True)
     folder = STATIC / "vendor"
     recorded = json.loads((folder / "vendored.json").read_text(encoding="utf-8"))

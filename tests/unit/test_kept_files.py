@@ -179,7 +179,7 @@ KINDS = {
     "label index": Kind(_label_index, _found_labels, r'"version": 1'),
     "vectors": Kind(_vectors, _kept_vectors),
     "exchanges": Kind(_exchanges, _replies),
-    "run": Kind(_run, _records, r'"format": 2'),
+    "run": Kind(_run, _records, r'"format": 3'),
     "page run": Kind(
         lambda d: KeptRuns(d).put("a" * 32, {"text": "Marie Curie", "n": [1, 2.5, None]}),
         lambda d: KeptRuns(d).get("a" * 32) or ANEW,

@@ -104,7 +104,7 @@ async function about() {
   at("model-choice").hidden = !graph.model;
   at("model-choice").title = graph.model_use || "";
   put(at("model"), "write with ", name(graph.model));
-  at("hint").hidden = !graph.name || graph.model;
+  at("hint").hidden = graph.model;
   const wanted = new URLSearchParams(location.search);
   for (const id of ["method", "beside"]) if (graph.methods.includes(wanted.get(id))) at(id).value = wanted.get(id);
   at("options").open = at("method").value || at("beside").value;
