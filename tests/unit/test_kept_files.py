@@ -277,7 +277,7 @@ def test_S12_a_flipped_bit_or_a_lost_tail_gives_no_wrong_answer(
 
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.version])
 def test_S11_another_version_is_an_error_or_made_anew(name: str, made: Callable[[str], Path], tmp_path: Path) -> None:
-    for number in (0, 3, 99):
+    for number in (0, 98, 99):
         copy = Path(shutil.copytree(made(name), tmp_path / str(number)))
         expected = KINDS[name].read(copy)
         changed = re.sub(r"\d", str(number), KINDS[name].version).encode()
