@@ -94,7 +94,7 @@ class Record:
         method: the confidence. ``None`` if there is no answer, and of a baseline.
     :param is_sure: the answer accounts for all of the question, and nothing failed: it was given as *the* answer, and
         not as *no sure answer*.
-    :param linked: the entities found in the question; ``None`` for a method that does not look for them.
+    :param linked: the entities found in the question.
     :param is_without_model: a model was to be asked, and this is the answer without it: it failed, or was not trusted.
     :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
@@ -116,7 +116,7 @@ class Record:
     is_sure: bool = False
     answers: tuple[RecordedAnswer, ...] = ()
     evidence: tuple[RecordedEvidence, ...] = ()
-    linked: tuple[RecordedLink, ...] | None = ()
+    linked: tuple[RecordedLink, ...] = ()
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
     is_cut_short: bool = False
@@ -134,7 +134,6 @@ class Record:
     @classmethod
     def of(
         cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int],
-        links: bool = True,
     ) -> Record:  # fmt: skip
         """Make the record of an answer.
 
@@ -156,7 +155,7 @@ class Record:
                 for one in answer.answers
             ),
             evidence=tuple(map(_recorded_evidence, answer.evidence)),
-            linked=tuple(map(_recorded_link, answer.linked)) if links else None,
+            linked=tuple(map(_recorded_link, answer.linked)),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
             notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
             is_without_model=any(note.code in WITHOUT_MODEL for note in answer.notes),
@@ -166,11 +165,11 @@ class Record:
         )  # fmt: skip
 
     @classmethod
-    def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float, links: bool = True) -> Record:
+    def failed(cls, error: KgsparqlError, *, question: str, method: str, seconds: float) -> Record:
         """Make the record of a question that an error left without an answer: it counts as wrong."""
         return cls(
             question=question, method=method, status="error", error=(error.code, error.message), is_lost=is_lost(error),
-            linked=() if links else None, measured=RecordedCost(seconds=round(seconds, 6)),
+            measured=RecordedCost(seconds=round(seconds, 6)),
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:

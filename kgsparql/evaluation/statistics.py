@@ -3,7 +3,7 @@
 A share of questions has Wilson's interval, and a difference of two shares that of Bonett and Price: for nine right
 answers to nine questions the bootstrap would say that the share is certainly 1. Both tests ask how often values that
 are exchanged at random between the methods would differ as much; a ``p`` from the bootstrap would be far too small for
-few questions. Resamples depend only on the seed and on how many values there are.
+few questions. Resamples depend only on how many values there are.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Difference:
         return self.test == "mcnemar" or self.wins + self.losses > 0
 
 
-def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = (), seed: int = 0) -> list[Interval | None]:
+def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = ()) -> list[Interval | None]:
     """Return the mean of each column, of shape (n,), with its 95 % interval; ``None`` for a column without a value.
 
     It is that of the percentile bootstrap; of :func:`wilson` for a share whose values are all 0 or 1.
@@ -84,7 +84,7 @@ def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = (), seed: i
             found[i] = wilson(int(np.count_nonzero(column)), len(column))
             drawn[i] = column[:0]
     for batch, values in _equal_length_batches(drawn):
-        bounds = np.quantile(_resampled_means(values, seed), (0.025, 0.975), axis=0)
+        bounds = np.quantile(_resampled_means(values), (0.025, 0.975), axis=0)
         for i, column, low, high in zip(batch, values.T, *bounds.tolist(), strict=True):
             mean = float(column.mean())
             # Rounding may leave a constant column a hair outside its own mean.
@@ -104,7 +104,7 @@ def wilson(right: int, n: int) -> Interval:
     return Interval(right / n, low, high, n)
 
 
-def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> list[Difference | None]:
+def differences(pairs: Sequence[tuple[Values, Values]]) -> list[Difference | None]:
     """Return the difference of each pair, first minus second, with interval and test; ``None`` where it has no value.
 
     Where every value is 0 or 1, they are :func:`bonett_price` and :func:`mcnemar`. Else the interval is that of the
@@ -117,7 +117,7 @@ def differences(pairs: Sequence[tuple[Values, Values]], *, seed: int = 0) -> lis
     """
     columns = [first - second for first, second in pairs]
     drawn = [own[: 0 if all(map(_is_binary, pair)) else None] for own, pair in zip(columns, pairs, strict=True)]
-    bounds, chances = intervals(drawn, seed=seed), _chance_of_sums(drawn, seed)
+    bounds, chances = intervals(drawn), _chance_of_sums(drawn)
     found: list[Difference | None] = []
     for column, own, chance in zip(columns, bounds, chances, strict=True):
         n = len(column)
@@ -193,7 +193,7 @@ def _equal_length_batches(columns: Sequence[Values]) -> Iterator[tuple[list[int]
             yield batch, np.stack([columns[i] for i in batch], axis=1)
 
 
-def _chance_of_sums(columns: Sequence[Values], seed: int) -> list[float]:
+def _chance_of_sums(columns: Sequence[Values]) -> list[float]:
     """Return how often the sum of each column is as far from 0 if the sign of each value is drawn at random."""
     chances = [1.0] * len(columns)
     many = list(columns)
@@ -204,7 +204,7 @@ def _chance_of_sums(columns: Sequence[Values], seed: int) -> list[float]:
             chances[i] = float(np.mean(_reach_observed(every_sign @ apart, apart.sum())))
             many[i] = column[:0]
     for batch, values in _equal_length_batches(many):
-        counts, random = np.zeros(len(batch)), np.random.default_rng((seed, len(values), 1))
+        counts, random = np.zeros(len(batch)), np.random.default_rng((0, len(values), 1))
         for rows in _batch_rows(len(values)):
             signs = 1.0 - 2.0 * random.integers(0, 2, size=(rows, len(values))).astype(np.float64)
             counts += np.count_nonzero(_reach_observed(signs @ values, values.sum(axis=0)), axis=0)
@@ -223,10 +223,10 @@ def _batch_rows(n: int) -> Iterator[int]:
     yield from (min(rows, RESAMPLES - at) for at in range(0, RESAMPLES, rows))
 
 
-def _resampled_means(values: Values, seed: int) -> Values:
+def _resampled_means(values: Values) -> Values:
     """Draw the means of resamples, of shape (RESAMPLES, columns), from values of shape (n, columns)."""
     n = len(values)
-    random = np.random.default_rng((seed, n))
+    random = np.random.default_rng((0, n))
     means = []
     for rows in _batch_rows(n):
         drawn = random.integers(0, n, size=(rows, n)) + np.arange(rows)[:, None] * n

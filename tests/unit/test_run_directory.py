@@ -48,13 +48,12 @@ def test_what_was_written_is_read(begun: Run) -> None:
     assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
 
 
-def test_a_record_says_whether_the_method_links() -> None:
+def test_a_record_is_read_as_it_was_written() -> None:
     names = "model_calls rounds prompt_tokens completion_tokens cost queries rows seconds"
     answer = Answer("Who?", "not_in_graph", "", usage=dict.fromkeys(names.split(), 0))
-    made = Record.of(answer, question="q", method="m", degrees={}, links=False)
-    assert (made.linked, made.has_failed) == (None, False)
+    made = Record.of(answer, question="q", method="m", degrees={})
+    assert not made.has_failed
     assert json_form(Record).validate_python(json.loads(json.dumps(made.to_json()))) == made
-    assert Record.of(answer, question="q", method="m", degrees={}).linked == ()
 
 
 def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: Run) -> None:

@@ -59,12 +59,12 @@ def _linking_recall(first: int) -> Metric:
     """Divide the entities of a question that are among the first candidates of some mention by its entities.
 
     The first candidate is the entity that was taken. 1 where the entities were given to the method. Not defined where
-    the dataset names no entities, and for a method that does not look for them.
+    the dataset names no entities.
     """
 
     def value(question: Question, record: Record) -> float | None:
         topics = {str(topic.iri) for topic in question.topics}
-        if not topics or record.linked is None:
+        if not topics:
             return None
         ranked = (list(dict.fromkeys((link.term, *link.candidates))) for link in record.linked)
         found = {term for terms in ranked for term in terms[:first]}

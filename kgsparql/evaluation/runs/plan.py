@@ -49,11 +49,6 @@ class Method:
         return not self.label.endswith(NO_MODEL)
 
     @property
-    def links(self) -> bool:
-        """Whether it looks for the entities of a question."""
-        return not isinstance(self.retriever, ClosedBook)
-
-    @property
     def options(self) -> dict[str, Any]:
         """Its options, as JSON has them."""
         values = {

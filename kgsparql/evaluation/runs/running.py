@@ -145,7 +145,7 @@ def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: 
         asking = asking.about(topic.iri for topic in question.topics)
     if not method.with_model:
         asking = asking.without_model()
-    about: dict[str, Any] = {"question": question.id, "method": method.label, "links": method.links}
+    about: dict[str, Any] = {"question": question.id, "method": method.label}
     began = time.monotonic()
     try:
         answer = knowledge.answer(question.text, asking)
