@@ -58,9 +58,6 @@ def load(
 def index(
     graph: GraphOptions,
     text: Annotated[Path | None, c.option("--text DIR", "Documents about entities (.txt, .md), for -r entity.")] = None,
-    passage_tokens: Annotated[
-        int, c.option("--passage-tokens N", "Tokens of a passage of these documents, at most.")
-    ] = 200,
     embedder: c.EmbedderOption = "auto",
 ) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
@@ -72,16 +69,14 @@ def index(
     """
     if text is not None:
         from kgsparql.linking.documents import files_of
-        from kgsparql.linking.passages import checked_tokens
 
         files_of(text)  # errors of the directory come before anything long begins
-        checked_tokens(passage_tokens)
     texts = None
     with graph.opened(embedder=embedder) as knowledge:
         built = knowledge.indexes.build()
         edges = knowledge.index_paths()
         if text is not None:
-            texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens)
+            texts = knowledge.indexes.index_texts(text)
     _say_what_was_indexed(graph, built, edges, texts)
 
 

@@ -277,8 +277,6 @@ def test_a_directory_without_documents_is_an_error_before_anything_is_built(
         result = run("index", "-k", NOBEL, "--embedder", "none", "--text", tmp_path / name)
         assert (result.exit_code, message in result.stderr, "hint:" in result.stderr) == (2, True, True), name
         assert empty_cache.exists() == (name in {"unreadable", "others"})
-    result = run("index", "-k", NOBEL, "--text", TEXTS, "--passage-tokens", 5)
-    assert (result.exit_code, "passages of 5 tokens" in result.stderr) == (2, True)
 
 
 def test_a_graph_that_changed_says_that_its_documents_must_be_indexed_again(run: Run, tmp_path: Path) -> None:
