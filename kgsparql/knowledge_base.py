@@ -323,6 +323,11 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
         return GraphQueries(self.graph, prefixes=self.prefixes, note=self._note)
 
+    def bounded(self, asking: AskOptions) -> GraphLookups:
+        """Make lookups that have the time of one question, and end when it is stopped."""
+        graph = self.graph.within(Usage(asking.budget, cancel=asking.cancel))
+        return GraphLookups(graph, languages=self.languages, prefixes=dict(self.prefixes))
+
     def run(self, plan: Plan) -> Computed:
         """Run a query plan: return a set, a number, yes or no, or a table, with its query and the facts it rests on.
 

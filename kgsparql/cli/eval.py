@@ -176,7 +176,6 @@ def _known_questions(
     dataset: Dataset, knowledge: KnowledgeBase, begun: Run | None
 ) -> tuple[tuple[Question, ...], dict[str, Any]]:
     """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
-    from kgsparql.evaluation.datasets import LEFT_OUT
     from kgsparql.evaluation.gold_answers import answered, missing_share
 
     if begun is not None:  # it has the answers already
@@ -189,8 +188,7 @@ def _known_questions(
             hint="is it the graph that the questions are about? name it with -k",
         )
     known = answered(dataset, knowledge)
-    unread = [problem for problem in dataset.problems if problem.message.startswith(LEFT_OUT)]
-    left_out = [printable(str(problem), 200) for problem in (*unread, *known.problems[len(dataset.problems) :])]
+    left_out = [printable(str(problem), 200) for problem in known.problems]
     without = sum(question.answers == () for question in known.questions)
     return known.questions, {"left_out": left_out, "missing_share": round(share, 4), "without_answer": without}
 

@@ -114,7 +114,7 @@ def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Part of a file of questions that could not be read.
+    """Question that is left out, since it cannot be read, or has no known answer.
 
     :param where: file and line, or the number of the question.
     """
@@ -123,7 +123,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}"
+        return f"{self.where}: left out: {self.message}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

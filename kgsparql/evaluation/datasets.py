@@ -38,8 +38,6 @@ from kgsparql.made_questions.making import MadeQuestion
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.files import replace_text
 
-LEFT_OUT = "left out: "  # the begin of a problem for which a question is left out
-
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
     "JSON Lines: a question a line, with answers and answer_iris",
@@ -101,9 +99,9 @@ def _file_dataset(path: Path, language: str) -> Dataset:
     if not questions:
         if not problems:
             raise DataError(f"{path}: no questions in it", hint="is it the right file?")
-        first = str(problems[0]).removeprefix(str(path)).replace(LEFT_OUT, "", 1)
+        first = problems[0].where.removeprefix(str(path))
         raise DataError(
-            f"{path}: none of {len(problems):,} questions can be used; the first{first}",
+            f"{path}: none of {len(problems):,} questions can be used; the first{first}: {problems[0].message}",
             hint="is it the right file, or the right --lang?",
         )
     name = printable(_own_name(path, "questions"), 60)
@@ -143,16 +141,14 @@ def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[lis
         try:
             question = question_of(found.model, value, number, language)
         except KgsparqlError as error:
-            problems.append(Problem(place, LEFT_OUT + error.message))
+            problems.append(Problem(place, error.message))
             continue
         first = first_of.setdefault(question, number)
         if first != number:
-            problems.append(Problem(place, f"{LEFT_OUT}the same as {path.name}{found.where}{first}"))
+            problems.append(Problem(place, f"the same as {path.name}{found.where}{first}"))
             continue
         if question.id in ids:
-            new = next(name for n in count(2) if (name := f"{question.id}#{n}") not in ids)
-            problems.append(Problem(place, f"read as {new}: its id is there already"))
-            question = replace(question, id=new)
+            question = replace(question, id=next(n for i in count(2) if (n := f"{question.id}#{i}") not in ids))
         ids.add(question.id)
         questions.append(question)
     return questions, problems

@@ -17,10 +17,9 @@ from typing import Any
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, term_json
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.budget import Budget, Usage
+from kgsparql.budget import Budget
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
-from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
@@ -98,19 +97,18 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
     if not (after.isascii() and after.isdecimal() and len(after) < 6 and int(after) < _MAX_NEIGHBOURS):
         hint = "a query finds all"
         raise InputError(f"no more than {_MAX_NEIGHBOURS} neighbours are shown here", hint=hint)
-    graph = knowledge.graph.within(Usage(asking.budget))
-    lookups = GraphLookups(graph, languages=knowledge.languages, prefixes=dict(knowledge.prefixes))
+    lookups = knowledge.bounded(asking)
     groups = lookups.show(term, limit=_MAX_OF_GROUP).items
     hops = _in_turn(groups)[int(after) : int(after) + _PAGE]
     labels = lookups.labels([term, *(one for hop in hops for one in hop.triple)])
-    about = descriptions(graph, [term], languages=knowledge.languages)[term]
-    kinds = about.classes or tuple(lookups.labels(types(graph, [term])[term]).values())
+    about = descriptions(lookups.graph, [term], languages=knowledge.languages)[term]
+    kinds = about.classes or tuple(lookups.labels(types(lookups.graph, [term])[term]).values())
     return {
         "node": _node_term(term, labels),
         "curie": printable(lookups.prefixes.compress(term), _MAX_CHARACTERS),
         "kinds": [printable(kind, 60) for kind in kinds[:3]],
         "description": printable(about.text, _MAX_CHARACTERS),
-        "graphs": [member.name for member in graph.members],
+        "graphs": [member.name for member in lookups.graph.members],
         "count": sum(group.count for group in groups),
         "is_exact": all(group.exact for group in groups),
         "triples": [

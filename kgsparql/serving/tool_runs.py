@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.unclear_names import content_words
-from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import AmbiguousLabelError, NotFoundError
 from kgsparql.evidence.evidence import EvidenceItem
@@ -221,9 +220,7 @@ class ToolRun:
 
     @cached_property
     def _bounded_lookups(self) -> GraphLookups:
-        known = self.knowledge
-        graph = known.graph.within(Usage(self.asking.budget, cancel=self.asking.cancel))
-        return GraphLookups(graph, languages=known.languages, prefixes=dict(known.prefixes))
+        return self.knowledge.bounded(self.asking)
 
     # -- Names: what they may mean where they are no exact label, or are values and no names
 

@@ -313,5 +313,5 @@ def test_a_file_that_is_none_and_the_questions_that_cannot_be_asked(run: Run, tm
     assert [line.strip() for line in done.stderr.splitlines() if "left out" in line] == unread[:5]
     assert "… and 2 more: run.json lists them" in done.stderr
     config = Made.open(tmp_path / "R").config
-    absent = "a: no answer is known: it finds nothing"
+    absent = "a: left out: no answer is known: it finds nothing"
     assert (config["questions"], config["left_out"]) == (1, [*unread, absent])

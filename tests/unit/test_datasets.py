@@ -119,9 +119,8 @@ def test_a_question_that_is_there_twice_counts_once_and_another_of_its_id_gets_a
     dataset = written(lines(entry(), other, entry(), entry(id="b"), other))
     assert [question.id for question in dataset.questions] == ["a", "a#2", "b"]
     assert [(problem.where[-1], problem.message) for problem in dataset.problems] == [
-        ("2", "read as a#2: its id is there already"),
-        ("3", "left out: the same as questions.jsonl:1"),
-        ("5", "left out: the same as questions.jsonl:2"),
+        ("3", "the same as questions.jsonl:1"),
+        ("5", "the same as questions.jsonl:2"),
     ]
     ids = ["a", "a", None, "a#2", "a"]
     dataset = written(lines(*[entry(id=own, question=f"Where is {n}?") for n, own in enumerate(ids)]))
@@ -129,7 +128,7 @@ def test_a_question_that_is_there_twice_counts_once_and_another_of_its_id_gets_a
     queries = [{"id": "q", "question": "Why?", "sparql": text} for text in ("ASK {}", "ASK { ?s ?p 1 }", "ASK {}")]
     dataset = written(json.dumps(queries), "a.json")
     assert [question.id for question in dataset.questions] == ["q", "q#2"]
-    assert dataset.problems[1].message == "left out: the same as a.json: question 1"
+    assert dataset.problems[0].message == "the same as a.json: question 1"
 
 
 def test_an_empty_list_of_answers_says_that_there_is_none(written: Any) -> None:
@@ -208,7 +207,7 @@ def test_qald_in_english_and_german() -> None:
     assert answers_of(english, 3) == {Literal("Elbe", language="en"): "Elbe"}
     (problem,) = english.problems
     assert problem.where.endswith("qald.json: question 4")
-    assert problem.message == "left out: no question in en; there is one in de"
+    assert problem.message == "no question in en; there is one in de"
     german = load(DATASETS / "qald.json", language="de")
     assert [question.text for question in german.questions] == ["Wo mündet der Rhein?", "Wie lang ist die Elbe?"]
 

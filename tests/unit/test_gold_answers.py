@@ -68,7 +68,7 @@ def test_answers_are_filled_from_sparql_and_a_refused_query_says_why(rivers: Kno
     refused, empty = filled.problems
     assert refused.where == "2"
     assert "XMLSchema#int> is not supported" in refused.message
-    assert str(empty) == "3: no answer is known: it finds nothing"
+    assert str(empty) == "3: left out: no answer is known: it finds nothing"
 
 
 def test_foreign_sparql_is_checked_bounded_and_never_fatal(rivers: KnowledgeBase) -> None:
