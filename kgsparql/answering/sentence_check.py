@@ -206,7 +206,7 @@ class SentenceCheck:
 
     def _names_each(self, read: _Read, predicates: Iterable[IRI]) -> bool:
         """Tell whether a sentence has a word of the question, or one of each predicate; ``in`` is one of a place."""
-        own, fit = lexicon(), LabelFit(read.session.compared_labels, read.session.ranker, lexicon())
+        own, fit = lexicon(), read.session.label_fit
         said = [read.texts[at] for at in read.free]
         vague = fit.locations | set(map(root, own.time_nouns))  # the place, the year: of what?
         telling = [text for text in said if root(text) not in vague]
@@ -221,7 +221,7 @@ class SentenceCheck:
 
     def _says_nothing_else(self, read: _Read, terms: Iterable[Term]) -> bool:
         """Tell whether each word shapes the sentence, or is one of the question, or of a predicate or class meant."""
-        own, fit = lexicon(), LabelFit(read.session.compared_labels, read.session.ranker, lexicon())
+        own, fit = lexicon(), read.session.label_fit
         kinds = {kind for chunk in read.found.asked.read.chunks for kind in chunk.classes}
         meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
         labels = [fit.text(term) for term in meant if isinstance(term, IRI)]

@@ -100,14 +100,14 @@ def expanded_items(
     _group_tables(followed, columns)
     for one in followed:
         one.ways = _rows_to_show(one, one.known, one.asked, SHOWN)
-    labels |= terms(_terms_of(way.path for one in followed for way in one.ways), in_grace=True)
+    labels |= terms(terms_of(way.path for one in followed for way in one.ways), in_grace=True)
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
         one.told = _rows_to_show(one, one.ways, told, _MAX_TOLD)
     statement_hops([way.path for one in followed for way in one.ways], terms)
     _fill_tables(followed, terms)
     asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
-    labels |= terms([*_terms_of(cell for one in followed for cell in one.cells), *asides], in_grace=True)
+    labels |= terms([*terms_of(cell for one in followed for cell in one.cells), *asides], in_grace=True)
     return [_walk_item(one, terms, labels) if one.ways else None for one in followed]
 
 
@@ -123,7 +123,8 @@ def known_item(walk: Walk, ends: Sequence[Term], cuts: tuple[Cut, ...], terms: T
     return _walk_item(one, terms, labels) if ways else None
 
 
-def _terms_of(ways: Iterable[Path]) -> Iterator[Term]:
+def terms_of(ways: Iterable[Path]) -> Iterator[Term]:
+    """List the subject, predicate and object of every triple on these paths."""
     return (term for way in ways for triple in way.triples for term in triple)
 
 

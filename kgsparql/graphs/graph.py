@@ -146,12 +146,15 @@ class KnowledgeGraph(ABC):
     :ivar prefixes: those that its files declare.
     :ivar stored: the files that it was loaded from, a dataclass each.
     :ivar directory: of its store on disk.
+    :ivar is_embedded: its triples are held in this process, so that a small query costs next to nothing.
+    :ivar is_as_loaded: its triples stay those of its files or its store; those of a store made in Python may change.
     """
 
     name: str
     prefixes: Mapping[str, str] = MappingProxyType({})
     stored: tuple[Any, ...] = ()
     directory: Path | None = None
+    is_embedded = is_as_loaded = False
 
     @abstractmethod
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
@@ -308,14 +311,4 @@ class KnowledgeGraph(ABC):
     @property
     def is_remote(self) -> bool:
         """Whether some queries go over a network."""
-        return False
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether its triples are held in this process, so that a small query costs next to nothing."""
-        return False
-
-    @property
-    def is_as_loaded(self) -> bool:
-        """Whether its triples stay those of its files or its store; those of a store made in Python may change."""
         return False

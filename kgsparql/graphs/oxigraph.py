@@ -48,6 +48,7 @@ class OxigraphGraph(KnowledgeGraph):
     :param directory: where the store is on disk; ``None`` for one in memory.
     :ivar follow: returns the store that is to be read from now on.
     :ivar reopen: opens it again, of files that may have changed.
+    :ivar is_in_memory: its quads were loaded into memory here; a store made in Python may be one on disk.
     :ivar revision: of which an adjacency may be kept; ``None`` for quads that may change, or to do without one.
 
     >>> store = ox.Store()
@@ -68,6 +69,8 @@ class OxigraphGraph(KnowledgeGraph):
         self.directory = directory
         self.name = name
         self._fingerprint = fingerprint
+        self.is_as_loaded = isinstance(fingerprint, str)
+        self.is_in_memory = directory is None and fingerprint is not None
         self._sources = dict(sources or {})
         self.stored = tuple(stored)
         self.prefixes = Manifest(self.stored).prefixes
@@ -96,16 +99,6 @@ class OxigraphGraph(KnowledgeGraph):
     def close(self) -> None:
         """End the processes of its queries; the next query starts another."""
         self._processes.close()
-
-    @property
-    def is_in_memory(self) -> bool:
-        """Whether its quads were loaded into memory here; a store made in Python may be one on disk."""
-        return self.directory is None and self._fingerprint is not None
-
-    @property
-    def is_as_loaded(self) -> bool:
-        """Whether its triples stay those of its files or its store; those of a store made in Python may change."""
-        return isinstance(self._fingerprint, str)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError
+from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.files import OWN_BASE, Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.graph import KnowledgeGraph, Source
@@ -23,6 +23,7 @@ from kgsparql.graphs.stores import (
     has_store,
     open_store,
     place_in_cache,
+    read_with_base,
 )
 from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
@@ -109,16 +110,10 @@ def open_embedded(
         return _stored_graph(given, name)
     if reading.get("skip_bad") and not reading.get("base"):
         reading["base"] = OWN_BASE
-    options = ReadOptions(**reading)
     named = [file for source in given for file in rdf_files(str(source), more_hint=_known_aliases(source))]
     files = list({file.iri: file for file in named}.values())
-    try:
-        graph = _read_files(files, options, name=name, cache=cache, progress=progress, notes=notes)
-    except GraphLoadError as error:
-        if error.code != "E_BASE" or options.base is not None or "-" in given:
-            raise
-        reading["base"] = OWN_BASE  # only now: else each graph would be another where its files lie elsewhere
-        return open_embedded(given, name=name, cache=cache, progress=progress, notes=notes, **reading)
+    read = partial(_read_files, files, name=name, cache=cache, progress=progress, notes=notes)
+    graph = read_with_base(read, ReadOptions(**reading), given)
     if notes is not None:
         for note in (*filter(None, map(left_out, dict.fromkeys(map(str, given)))), *graph.notes):
             notes(note)

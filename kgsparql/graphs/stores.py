@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 from uuid import uuid4
 
 import pyoxigraph as ox
@@ -53,6 +53,8 @@ from kgsparql.storage.files import (
     restore_previous,
     writer_lock,
 )
+
+T = TypeVar("T")
 
 _CACHE_WAIT_S, _STILL_WRITING_S = 600.0, 5.0
 _UNMERGED = 2_000_000
@@ -114,15 +116,23 @@ def load_store(
         to_read, unchanged = _plan_of_load(jobs, read_manifest(target), options, target)
         if not to_read:
             return LoadReport((), unchanged)
-        try:
-            loaded = _fill_store(target, to_read, options, progress)
-        except GraphLoadError as error:  # as where a file is asked
-            if error.code != "E_BASE" or options.base is not None or "-" in given:
-                raise
-            loaded = _fill_store(target, to_read, replace(options, base=OWN_BASE), progress)
+        loaded = read_with_base(lambda own: _fill_store(target, to_read, own, progress), options, given)
     with suppress(StoreError):  # without an adjacency, paths are searched by queries
         open_store(target).built_adjacency(progress)
     return LoadReport(loaded, unchanged)
+
+
+def read_with_base(read: Callable[[ReadOptions], T], options: ReadOptions, given: Sequence[object]) -> T:
+    """Read files; where they need a base and none is given, read them again with the IRI of each.
+
+    Only then: else each graph would be another where its files lie elsewhere. Standard input is not there twice.
+    """
+    try:
+        return read(options)
+    except GraphLoadError as error:
+        if error.code != "E_BASE" or options.base is not None or "-" in given:
+            raise
+    return read(replace(options, base=OWN_BASE))
 
 
 def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:

@@ -20,7 +20,7 @@ from kgsparql.answering.readings import put_together, quoted_passage
 from kgsparql.answering.session import Session
 from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.path_expansion import expanded_items, terms_of
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, line_text, path_text
 from kgsparql.graphs.notes import Cut
@@ -30,7 +30,7 @@ from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import Labels, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, query_through, terms_of
+from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, query_through
 
 _MAX_NAME = 90  # characters, so that the number after it is never cut off
 _ENDS_READ = 20  # of a line, that a model reads; it can choose no other

@@ -11,6 +11,7 @@ from math import ceil
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.path_expansion import terms_of
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
 from kgsparql.exploration import NeighbourGroup, neighbours
@@ -29,7 +30,6 @@ from kgsparql.retrievers._walking import (
     item_of_ways,
     places_by_likeness,
     predicate_counts,
-    terms_of,
 )
 
 _MAX_FACTS_OF_STEP = 1_000

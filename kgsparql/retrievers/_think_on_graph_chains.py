@@ -12,6 +12,7 @@ from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.path_expansion import terms_of
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
@@ -26,7 +27,6 @@ from kgsparql.retrievers._walking import (
     path_items,
     predicate_counts,
     query_through,
-    terms_of,
     ways_of,
 )
 

@@ -18,7 +18,7 @@ from kgsparql.answering.entity_linking import mend_links
 from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
-from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.path_expansion import expanded_items, terms_of
 from kgsparql.evidence.term_labels import statement_hops, statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, nested_text, path_text
 from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
@@ -143,11 +143,6 @@ def ways_of(group: NeighbourGroup) -> list[Path]:
     """List the paths to the neighbours of a group, and to what lies behind blank nodes in their place."""
     ways = [*(Path(group.entity, (hop,)) for hop in group.hops), *group.mediated]
     return [way for way in ways if not is_mediator(way.end)]
-
-
-def terms_of(paths: Iterable[Path]) -> Iterator[Term]:
-    """List the subject, predicate and object of every triple on these paths."""
-    return (term for path in paths for triple in path.triples for term in triple)
 
 
 def is_opaque(term: Term, session: Session) -> bool:

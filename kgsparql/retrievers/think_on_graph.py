@@ -18,6 +18,7 @@ from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choice
 from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
+from kgsparql.evidence.path_expansion import terms_of
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
@@ -41,7 +42,6 @@ from kgsparql.retrievers._walking import (
     note_order,
     places_by_likeness,
     take_second_choices,
-    terms_of,
     topics,
     walk_scores,
     with_examples,

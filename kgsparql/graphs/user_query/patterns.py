@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError, KgsparqlError
@@ -18,8 +18,7 @@ from kgsparql.rdf.vocabulary import RDF_TYPE
 _AROUND = "Project Slice Filter Extend OrderBy Distinct Reduced Group AggregateJoin".split()
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPatterns:
+class ReadPatterns(NamedTuple):
     """The triple patterns that every solution of a query has, and its prefixes.
 
     :param names: what the query calls its variables; ``[]`` where it has no name.
