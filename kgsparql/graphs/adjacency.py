@@ -162,7 +162,7 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
     directory = revision.directory
     try:
         about: dict[str, Any] = read_sealed_json(directory / ABOUT_FILE)
-        if {name: about.get(name) for name in revision.made_of} != revision.made_of:
+        if not revision.made_of.items() <= about.items():
             return None
         if not are_whole(directory, about["sizes"]):
             return None

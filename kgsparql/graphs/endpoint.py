@@ -338,7 +338,7 @@ class EndpointGraph(KnowledgeGraph):
         """Fetch and read what the endpoint says of itself; half of the query's time is left to the query."""
         probe, most_s = self.probe, min(_DESCRIPTION_S, limits.timeout_s / 2)
         try:
-            own = replace(limits.within(most_s), keep_s=_CHECKED_EVERY_S)
+            own = replace(limits, timeout_s=most_s, deadline=time.monotonic() + most_s, keep_s=_CHECKED_EVERY_S)
             reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", own)
         except (CancelledError, BudgetExceededError):
             raise

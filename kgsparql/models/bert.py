@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -18,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.models.embedding import LocalModel, SentenceTransformerEmbedder, unit_vectors
+from kgsparql.models.embedding import SentenceTransformerEmbedder, unit_vectors
 
 _Array = NDArray[np.float32]
 
@@ -38,15 +37,11 @@ _SHARES = np.array(
 class BertEmbedder(SentenceTransformerEmbedder):
     """Embedder by NumPy; several threads may use it."""
 
-    def __init__(self, model: LocalModel) -> None:
-        super().__init__(model)
-        self._opening = threading.Lock()
-
     def embed(self, texts: Sequence[str]) -> _Array:
         """See :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        with self._opening:
+        with self._lock:
             bert = self._bert
         return unit_vectors(bert.encode(texts), len(texts), self.dimension, self.name)
 

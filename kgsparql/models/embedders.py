@@ -33,7 +33,7 @@ from kgsparql.models.embedding import (
     has_sentence_transformers,
     unit_vectors,
 )
-from kgsparql.storage.sqlite_file import Contents, SqliteFile
+from kgsparql.storage.sqlite_file import SqliteFile
 
 VECTORS = "vectors.sqlite"  # the file of vectors in the cache directory
 MOST_VECTORS = 300_000  # then the oldest go: one of 384 numbers takes about 1.7 kB
@@ -43,13 +43,6 @@ T = TypeVar("T")
 
 
 _KEYS_AT_ONCE = 500
-_CONTENTS = Contents(
-    "vectors",
-    "CREATE TABLE vector (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, made INTEGER NOT NULL, numbers BLOB);",
-    version=1,
-    again="the vectors are made again",
-    room="clear them: kgsparql cache --clear vectors",
-)
 
 
 def open_embedder(spec: str = "auto") -> Embedder | None:
@@ -229,8 +222,12 @@ class VectorStore(SqliteFile):
     {b'a': array([0.6, 0.8], dtype=float32)}
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, _CONTENTS)
+    what = "vectors"
+    tables = (
+        "CREATE TABLE vector (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, made INTEGER NOT NULL, numbers BLOB);"
+    )
+    again = "the vectors are made again"
+    room = "clear them: kgsparql cache --clear vectors"
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """Return the vectors that are kept, by key, without damaged ones."""

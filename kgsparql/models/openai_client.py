@@ -175,14 +175,11 @@ class OpenAIClient(ClosedAtExit):
             request = replace(written, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
             try:
                 reply = send(cast("Transport", self._transport), request)
+                if 200 <= reply.status < 300:
+                    return self._json_object(reply.body)
+                error, pause_s = self._refusal_error(reply, number)
             except NetworkError as failure:
-                outcome: dict[str, Any] | _Failed = self._network_failure(failure, number, max_bytes, total_s)
-            else:
-                is_fine = 200 <= reply.status < 300
-                outcome = self._json_object(reply.body) if is_fine else self._refusal_error(reply, number)
-            if isinstance(outcome, dict):
-                return outcome
-            error, pause_s = outcome
+                error, pause_s = self._network_failure(failure, number, max_bytes, total_s)
             if pause_s is None or pause_s >= deadline - time.monotonic() or number == TRIES:
                 raise error
             (cancel or threading.Event()).wait(pause_s)
@@ -207,40 +204,40 @@ class OpenAIClient(ClosedAtExit):
                 message = f"{self.base_url}: no reply within {total_s:g} s"
                 return ModelTimeoutError(message, hint=_TIME_HINT, timeout_s=total_s), None
             case "too large":
-                return self._unusable_reply("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB")
+                return self._unusable_reply("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB"), None
             case "badly packed":
-                return self._unusable_reply("E_LLM_FORMAT", f"is {why}")
+                return self._unusable_reply("E_LLM_FORMAT", f"is {why}"), None
             case "cut":
-                return self._unusable_reply("E_LLM_PARTIAL", "was cut off")
+                return self._unusable_reply("E_LLM_PARTIAL", "was cut off"), None
             case "no reply":  # it is not sent again, since it might be paid for twice
-                return self._unusable_reply("E_LLM_PARTIAL", f"did not begin: {why}")
+                return self._unusable_reply("E_LLM_PARTIAL", f"did not begin: {why}"), None
         hint = "is the server running, and is --base-url right? kgsparql doctor checks it"
         error = ModelError(f"cannot reach {self.base_url}{_after_tries(number)}: {why}", hint=hint)
         return error, PAUSE_S * 2 ** (number - 1) if failure.may_pass else None
 
-    def _json_object(self, body: bytes) -> dict[str, Any] | _Failed:
-        try:
+    def _json_object(self, body: bytes) -> dict[str, Any]:
+        text, reply, is_json = body.decode("utf-8", "replace").strip(), None, False
+        with suppress(ValueError, RecursionError):  # which hold the text, and so the key
             text = body.decode("utf-8-sig")
-            reply = json.loads(text)
+            reply, is_json = json.loads(text), True
             if "\\" in text or (self._key and self._key in text):
                 reply = _cleaned_value(reply, self._key)
-        except (ValueError, RecursionError):
-            text = body.decode("utf-8", "replace").strip()
-            if text.startswith("{") and not text.endswith("}"):
-                return self._unusable_reply("E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes")
-            if not text:
-                return self._unusable_reply("E_LLM_EMPTY", "is empty")
-            return self._unusable_reply("E_LLM_FORMAT", f"is not JSON: {self._error_excerpt(text)}")
         if not isinstance(reply, dict):
-            return self._unusable_reply("E_LLM_FORMAT", f"is JSON, but not an object: {self._error_excerpt(text)}")
+            code, what = "E_LLM_FORMAT", "is JSON, but not an object" if is_json else "is not JSON"
+            what = f"{what}: {self._error_excerpt(text)}"
+            if not is_json and text.startswith("{") and not text.endswith("}"):
+                code, what = "E_LLM_PARTIAL", f"was cut off after {len(body):,} bytes"
+            elif not text.strip():
+                code, what = "E_LLM_EMPTY", "is empty"
+            raise self._unusable_reply(code, what)
         if not (reply.get("choices") or isinstance(reply.get("data"), list)) and message_in(text) != text:
             # such as that the model is loading: a status of 200 does not make it a reply
-            return ModelError(f"{self.base_url} reports an error: {self._error_excerpt(text)}", hint=_URL_HINT), None
+            raise ModelError(f"{self.base_url} reports an error: {self._error_excerpt(text)}", hint=_URL_HINT)
         return reply
 
-    def _unusable_reply(self, code: str, what: str) -> _Failed:
+    def _unusable_reply(self, code: str, what: str) -> ModelReplyError:
         hint = f"is this a model server? {_URL_HINT}" if code == "E_LLM_FORMAT" else _REPLY_HINT
-        return ModelReplyError(f"the reply of {self.base_url} {what}", code=code, hint=hint), None
+        return ModelReplyError(f"the reply of {self.base_url} {what}", code=code, hint=hint)
 
     def _refusal_error(self, reply: HttpReply, number: int) -> _Failed:
         status, text = reply.status, self._redacted_text(reply.body.decode("utf-8", "replace"))

@@ -6,27 +6,15 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError, StoreError, redacted
-from kgsparql.storage.sqlite_file import Contents, SqliteFile
+from kgsparql.storage.sqlite_file import SqliteFile
 
 MOST_ENTRIES = 10_000  # of a log; beyond it the oldest go, those that nobody rated first
 _LONGEST_BYTES = 256_000  # of one compressed answer: of a longer one, these are left out
 _HEAVY = ("evidence", "linked", "inference", "tree", "computed")
-_CONTENTS = Contents(
-    what="logged questions",
-    tables=(
-        "CREATE TABLE question (id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, question TEXT NOT NULL, "
-        "rating INTEGER, right_answers TEXT, answer BLOB NOT NULL);"
-        "CREATE INDEX question_by_rating ON question (rating, id)"
-    ),
-    version=2,
-    again="",
-    elsewhere="--log names another file",
-)
 _SELECT = "SELECT id, at, question, rating, right_answers, answer FROM question WHERE "
 _IS_RATED = "(rating IS NOT NULL OR right_answers IS NOT NULL)"
 _DROP_OLDEST = f"DELETE FROM question WHERE id IN (SELECT id FROM question ORDER BY {_IS_RATED}, id LIMIT ?)"  # noqa: S608
@@ -82,8 +70,14 @@ class QuestionLog(SqliteFile):
     :raises StoreError: from any method, if the file cannot be read or written, or is no log of questions.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(Path(path), _CONTENTS)
+    what = "logged questions"
+    tables = (
+        "CREATE TABLE question (id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, question TEXT NOT NULL, "
+        "rating INTEGER, right_answers TEXT, answer BLOB NOT NULL);"
+        "CREATE INDEX question_by_rating ON question (rating, id)"
+    )
+    version = 2
+    elsewhere = "--log names another file"
 
     def add(self, answer: Mapping[str, Any]) -> int:
         """Log an answer, or what stands for one after an error, as JSON objects; return its number in the log."""

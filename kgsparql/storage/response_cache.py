@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from kgsparql.storage.sqlite_file import Contents, SqliteFile
+from kgsparql.storage.sqlite_file import SqliteFile
 
 Mode = Literal["use", "write"]
 """``use``: reply from the cache, else ask and keep. ``write``: always ask, and keep."""
@@ -19,20 +19,6 @@ Mode = Literal["use", "write"]
 RESPONSE_FILE = "exchanges.sqlite"  # in the cache directory
 QUERY = "query"  # the kind of exchange of queries to endpoints
 COUNTS = "counts"  # of what was found out about a whole graph
-
-_CONTENTS = Contents(
-    what="exchanges",
-    version=1,
-    tables="""
-CREATE TABLE exchange (
-    key BLOB PRIMARY KEY, kind TEXT NOT NULL, made TEXT NOT NULL, bytes INTEGER NOT NULL,
-    request TEXT NOT NULL, reply TEXT NOT NULL
-);
-CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
-""",
-    again="the replies are asked for again",
-    room="kgsparql cache --clear all",
-)
 
 _PRUNE = """
 DELETE FROM exchange WHERE kind = ?1 AND (made < ?2 OR rowid NOT IN (
@@ -47,8 +33,19 @@ DELETE FROM exchange WHERE kind = ?1 AND (made < ?2 OR rowid NOT IN (
 class ResponseCache(SqliteFile):
     """Replies that are used again, so that nobody is asked, or paid, twice; for several threads and processes."""
 
+    what = "exchanges"
+    tables = """
+CREATE TABLE exchange (
+    key BLOB PRIMARY KEY, kind TEXT NOT NULL, made TEXT NOT NULL, bytes INTEGER NOT NULL,
+    request TEXT NOT NULL, reply TEXT NOT NULL
+);
+CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
+"""
+    again = "the replies are asked for again"
+    room = "kgsparql cache --clear all"
+
     def __init__(self, path: Path, *, mode: Mode = "use") -> None:
-        super().__init__(path, _CONTENTS)
+        super().__init__(path)
         self.mode = mode
 
     def get(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:

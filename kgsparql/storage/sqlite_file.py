@@ -10,9 +10,8 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 from kgsparql.resources import ClosedAtExit
 
@@ -22,33 +21,27 @@ _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """The tables of a file, and the words for them in messages.
-
-    :param tables: the statements that create the tables and indexes, a semicolon after each.
-    :param version: of these tables; kept as SQLite's ``user_version``.
-    :param again: what happens if the file is deleted; empty for what cannot be made again.
-    :param room: the hint that says how to free space; ``elsewhere``, how to have the file in another place.
-    """
-
-    what: str
-    tables: str
-    version: int
-    again: str
-    room: str = "delete what you do not need"
-    elsewhere: str = "KGSPARQL_CACHE_DIR names another directory"
-
-
 class SqliteFile(ClosedAtExit):
     """One file, opened when it is first used, and again in a forked process; a StoreError if it is not ours.
 
     Locks and connections are kept by process: SQLite forbids a forked one to use or close its parent's.
+
+    :cvar what: is in it, in messages.
+    :cvar tables: the statements that create the tables and indexes, a semicolon after each.
+    :cvar version: of these tables; kept as SQLite's ``user_version``.
+    :cvar again: what happens if the file is deleted; empty for what cannot be made again.
+    :cvar room: the hint that says how to free space; ``elsewhere``, how to have the file in another place.
     """
 
-    def __init__(self, path: Path, contents: Contents) -> None:
+    what: ClassVar[str]
+    tables: ClassVar[str]
+    version: ClassVar[int] = 1
+    again: ClassVar[str] = ""
+    room: ClassVar[str] = "delete what you do not need"
+    elsewhere: ClassVar[str] = "KGSPARQL_CACHE_DIR names another directory"
+
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.contents = contents
         self._locks: dict[int, Any] = {}
         self._connections: dict[int, sqlite3.Connection] = {}
         weakref.finalize(self, _close_own, self._connections).atexit = False
@@ -108,14 +101,14 @@ class SqliteFile(ClosedAtExit):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         address = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-        own = self.contents.version
+        own = self.version
         with ExitStack() as opened:
             opened.callback(connection.close)
             # Both reads see one state, even while another process creates the tables.
             with _committed_block(connection, ""):
                 (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
             if found not in {0, own}:
-                why = f"{self.path}: {self.contents.what} of version {found}, where this kgsparql has version {own}"
+                why = f"{self.path}: {self.what} of version {found}, where this kgsparql has version {own}"
                 raise StoreError(why, hint="use the kgsparql that wrote it, or another file", path=str(self.path))
             if found == 0 and has_tables:
                 raise sqlite3.DatabaseError("a database of something else")
@@ -123,7 +116,7 @@ class SqliteFile(ClosedAtExit):
             connection.execute("PRAGMA synchronous = NORMAL")
             if found == 0:
                 with _committed_block(connection):
-                    for statement in self.contents.tables.split(";") if not _has_tables(connection) else ():
+                    for statement in self.tables.split(";") if not _has_tables(connection) else ():
                         connection.execute(statement)
                     connection.execute(f"PRAGMA user_version = {own}")
             opened.pop_all()
@@ -139,18 +132,18 @@ class SqliteFile(ClosedAtExit):
             raise self._store_error(error) from error
 
     def _store_error(self, error: Exception) -> StoreError:
-        where, message, contents = str(self.path), f"{self.path}: {error}", self.contents
+        where, message = str(self.path), f"{self.path}: {error}"
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC:
-            return DiskFullError(message, hint=f"free some space, or {contents.room}", path=where)
+            return DiskFullError(message, hint=f"free some space, or {self.room}", path=where)
         if code in _BUSY:
             return StoreLockedError(message, hint="wait for the other process that uses it", path=where)
         is_text = code == 0 and "UTF-8" in str(error)
         if code in _DAMAGE or is_text or not isinstance(error, OSError | sqlite3.OperationalError):
-            hint = f"delete {where}: it is made again, and {contents.again}" if contents.again else contents.elsewhere
-            message += f": not a store of {contents.what}"
+            hint = f"delete {where}: it is made again, and {self.again}" if self.again else self.elsewhere
+            message += f": not a store of {self.what}"
             return StoreError(message, code="E_STORE_CORRUPT", hint=hint, path=where)
-        return StoreError(message, hint=f"may this user read and write it? {contents.elsewhere}", path=where)
+        return StoreError(message, hint=f"may this user read and write it? {self.elsewhere}", path=where)
 
 
 @contextmanager

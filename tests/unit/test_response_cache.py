@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from kgsparql.evaluation.datasets import load
 from kgsparql.storage import sqlite_file as module
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.response_cache import Mode, ResponseCache
-from kgsparql.storage.sqlite_file import Contents, SqliteFile
+from kgsparql.storage.sqlite_file import SqliteFile
 from tests.world import ROOT, kept_kinds
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Où ? \ud800 \x00"}], "temperature": 0.0}
@@ -194,10 +193,11 @@ def test_what_cannot_be_rated(tmp_path: Path) -> None:
             log.rate(1, right_answers=[" "])
 
 
-NOTES = Contents(
-    what="notes", tables="CREATE TABLE note (text TEXT UNIQUE);\nCREATE INDEX by_text ON note (text);", version=3,
-    again="they are written again",
-)  # fmt: skip
+class Notes(SqliteFile):
+    what = "notes"
+    tables = "CREATE TABLE note (text TEXT UNIQUE);\nCREATE INDEX by_text ON note (text);"
+    version = 3
+    again = "they are written again"
 
 
 @pytest.fixture
@@ -216,11 +216,11 @@ def notes(file: SqliteFile) -> list[str] | None:
 
 
 def test_who_writes_makes_the_file_and_a_piece_of_work_is_kept_whole_or_not_at_all(notes_file: Path) -> None:
-    file = SqliteFile(notes_file, NOTES)
+    file = Notes(notes_file)
     assert notes(file) is None
     assert not notes_file.parent.exists()
     added(file, "one")
-    assert notes(SqliteFile(notes_file, NOTES)) == ["one"]
+    assert notes(Notes(notes_file)) == ["one"]
     file.close()
     assert notes(file) == ["one"], "it opens again"
     with pytest.raises(StoreError):
@@ -235,21 +235,21 @@ def test_who_writes_makes_the_file_and_a_piece_of_work_is_kept_whole_or_not_at_a
         fail_after_writing()
     assert notes(file) == ["one"]
     added(file, "four")
-    assert notes(SqliteFile(notes_file, NOTES)) == ["one", "four"]
+    assert notes(Notes(notes_file)) == ["one", "four"]
 
 
 def test_a_file_of_another_version_or_of_something_else_is_refused_and_stays(notes_file: Path) -> None:
-    added(SqliteFile(notes_file, NOTES), "one")
+    added(Notes(notes_file), "one")
     with pytest.raises(StoreError, match="notes of version 3, where this kgsparql has version 4"):
-        notes(SqliteFile(notes_file, replace(NOTES, version=4)))
-    assert notes(SqliteFile(notes_file, NOTES)) == ["one"]
+        notes(type("Later", (Notes,), {"version": 4})(notes_file))
+    assert notes(Notes(notes_file)) == ["one"]
     other = notes_file.with_name("other.sqlite")
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     before = other.read_bytes()
     for use in (notes, added):
         with pytest.raises(StoreError, match="not a store of notes") as caught:
-            use(SqliteFile(other, NOTES))
+            use(Notes(other))
         assert caught.value.code == "E_STORE_CORRUPT"
         assert caught.value.hint.endswith("it is made again, and they are written again")
     assert other.read_bytes() == before
@@ -257,7 +257,7 @@ def test_a_file_of_another_version_or_of_something_else_is_refused_and_stays(not
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_child_forked_while_another_thread_writes_waits_for_nobody(notes_file: Path) -> None:
-    file = SqliteFile(notes_file, NOTES)
+    file = Notes(notes_file)
     added(file, "one")
     holding, go_on = threading.Event(), threading.Event()
 
@@ -289,7 +289,7 @@ _TAKEN = "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, 
     sys.platform == "win32", reason="locks of POSIX belong to a process and a file, not to who opened it"
 )
 def test_who_opens_the_file_twice_keeps_the_locks_of_the_first(notes_file: Path) -> None:
-    one, two = SqliteFile(notes_file, NOTES), SqliteFile(notes_file, NOTES)
+    one, two = Notes(notes_file), Notes(notes_file)
     added(one, "one")
     with one.connection():
         added(two, "two")  # closing a file that was opened for nothing else had ended every lock of the process

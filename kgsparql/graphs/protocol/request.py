@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import (
     CancelledError,
     EndpointAuthenticationError,
@@ -97,10 +97,6 @@ class SparqlRequest:
     def may_wait_s(self, now: float) -> float:
         """Tell how much longer it may wait for its endpoint's sake."""
         return min(MAX_WAIT_S, self.deadline - now)
-
-    def within(self, seconds: float) -> SparqlRequest:
-        """Return the same request, to end in so many seconds."""
-        return replace(self, timeout_s=seconds, deadline=time.monotonic() + seconds)
 
     @property
     def what(self) -> str:

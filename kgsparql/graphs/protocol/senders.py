@@ -319,8 +319,8 @@ class CachedSender:
                 self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
-def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool | None:
-    """Tell whether a reply holds all results; ``None`` if it holds none of the form that was asked for."""
+def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool:
+    """Tell whether a reply holds all results, in the form that was asked for."""
     try:
         if request.form == "SELECT":
             return solutions(reply, request).complete
@@ -329,7 +329,7 @@ def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool | None:
         else:
             deque(triples(reply, request), maxlen=0)
     except KgsparqlError:
-        return None  # whoever reads it raises the error
+        return False  # whoever reads it raises the error
     return True
 
 
