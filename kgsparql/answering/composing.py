@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Retrieval, more_text
+from kgsparql.answering.answer import LISTED, Claim, Draft, Retrieval, more_text
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import labels_from_items
@@ -30,22 +30,13 @@ def compose_from_templates(retrieval: Retrieval, say: Callable[[str], str] = str
     listed = retrieval.candidates[:LISTED]
     cited = dict.fromkeys(marker for answer in listed for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
-    answers = (*listed, *_rest_of_best_item(retrieval))
-    return Draft(text=_ranked_text(retrieval, say), answers=answers, claims=claims, is_ranked=True)
-
-
-def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
-    """Return the candidates beyond the first that are at the end of the best item that has ends."""
+    # Beyond the first, those at the end of the best item that has ends.
     best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
-    return tuple(term for term in retrieval.candidates[LISTED:] if term.term in best)
-
-
-def _ranked_text(retrieval: Retrieval, say: Callable[[str], str]) -> str:
-    """List ranked candidates under a heading that does not call them an answer; empty without any."""
-    listed = enumerate(retrieval.candidates[:LISTED], 1)
-    lines = [f"{i:>2}. {printable(own.shown, 180)}  [{', '.join(own.markers)}]" for i, own in listed]
-    more = more_text(_rest_of_best_item(retrieval), retrieval.evidence)
-    return "\n".join([say(RANKED), *lines, *([f"    {more}"] if more else [])]) if lines else ""
+    rest = tuple(term for term in retrieval.candidates[LISTED:] if term.term in best)
+    lines = [f"{i:>2}. {printable(own.shown, 180)}  [{', '.join(own.markers)}]" for i, own in enumerate(listed, 1)]
+    more = more_text(rest, retrieval.evidence)
+    text = "\n".join([say(RANKED), *lines, *([f"    {more}"] if more else [])]) if lines else ""
+    return Draft(text=text, answers=(*listed, *rest), claims=claims, is_ranked=True)
 
 
 def closed_book(session: Session) -> str:

@@ -238,7 +238,8 @@ class SentenceCheck:
         counted = [read.texts[at] for at in numbers if at in read.free and self.made.value is None]
         if any(fit.says(text, label) for text in counted for label in labels):
             return False  # a budget of 5 is no 5 budgets
-        new = [text for at in read.free if root(text := read.texts[at]) not in self._asked_roots]
+        asked_roots = set(map(root, self.session.asked.read.texts))
+        new = [text for at in read.free if root(text := read.texts[at]) not in asked_roots]
         is_said = (text in closed or any(fit.says(text, label) for label in labels) for text in new)
         untold = {read.texts[at] for at in read.free} - {*self.session.asked.read.texts}  # a wife of who is `married`
         if not (all(is_said) and _SEX_TOLD.isdisjoint(untold)) or any(fit.unsaid(label, untold) for label in labels):
@@ -290,10 +291,6 @@ class SentenceCheck:
         return any(term == (own.subject if fit.holds(own.predicate) else own.object) for own in facts)
 
     # --- The answer in the place of what is asked for
-
-    @property
-    def _asked_roots(self) -> set[str]:
-        return set(map(root, self.session.asked.read.texts))
 
     def _is_as_computed(self, read: _Read) -> bool:
         """Tell whether it asks just what was computed."""

@@ -348,18 +348,12 @@ class EndpointGraph(KnowledgeGraph):
                 raise  # nobody is there: the query would fail, too
             probe.again_from = time.monotonic() + _AGAIN_S
             return
-        probe.profile = _with_engine(probe.known, reply, self.url)
+        is_rdf = reply.status == 200 and media_type(reply) in _RDF
+        description = reply.body.decode("utf-8", "replace") if is_rdf else ""
+        if (engine := known_endpoints().engine(self.url, reply.headers, description)) is not None:
+            told = {f.name: value for f in fields(probe.known) if (value := getattr(probe.known, f.name)) != f.default}
+            probe.profile = replace(engine, **{"engine": engine.name, "aliases": (), **told, "signs": ()})
         probe.server = printable(reply.headers.get("server", ""), 120)
-
-
-def _with_engine(known: EndpointProfile, reply: HttpReply, url: str) -> EndpointProfile:
-    """Complete the profile of an endpoint by that of the engine that it says it is."""
-    is_rdf = reply.status == 200 and media_type(reply) in _RDF
-    description = reply.body.decode("utf-8", "replace") if is_rdf else ""
-    if (engine := known_endpoints().engine(url, reply.headers, description)) is None:
-        return known
-    own = {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
-    return replace(engine, **{"engine": engine.name, "aliases": (), **own, "signs": ()})
 
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:

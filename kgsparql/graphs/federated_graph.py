@@ -337,7 +337,9 @@ class FederatedGraph(KnowledgeGraph):
         """Ask each member, remote ones side by side; return the replies by place, without the members that fail."""
         calls: dict[int, Callable[[], _T]] = {}
         for at, member in enumerate(self._members):
-            if self._only in {None, at} and not _is_given_up(self._failed.get(at, ())):
+            errors = self._failed.get(at, [])  # where the query was too much for it, another may do
+            is_heavy = bool(errors) and isinstance(errors[-1], EndpointTimeoutError | QueryError)
+            if self._only in {None, at} and len(errors) < (_MOST_FAILURES if is_heavy else 1):
                 calls[at] = partial(ask, member)
                 if member.is_remote:
                     thread = ThreadedCall(calls[at], name="kgsparql member")
@@ -354,12 +356,6 @@ class FederatedGraph(KnowledgeGraph):
         if not replies:
             raise next(errors[-1] for at, errors in sorted(self._failed.items()) if self._only in {None, at})
         return dict(sorted(replies.items()))
-
-
-def _is_given_up(errors: Sequence[KgsparqlError]) -> bool:
-    """Tell whether a member is not asked again; where the query was too much for it, another may do."""
-    is_heavy = bool(errors) and isinstance(errors[-1], EndpointTimeoutError | QueryError)
-    return len(errors) >= (_MOST_FAILURES if is_heavy else 1)
 
 
 def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, ...]:

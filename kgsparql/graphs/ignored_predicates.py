@@ -50,13 +50,9 @@ class IgnoredPredicates:
         noise = graph.profile.noise
         if graph.profile.is_public and not graph.profile.external_ids:
             return cls(frozenset(noise))
-        return cls.of(graph, noise) if noise else cls.of_dump(graph)
-
-    @classmethod
-    def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
-        """Ask a graph without a profile; if it declares the properties of a known service, their noise is ignored."""
-        if not graph.uses_any(PREDICATE_LABEL_LINKS):
-            return cls.of(graph)
+        if noise or not graph.uses_any(PREDICATE_LABEL_LINKS):
+            return cls.of(graph, noise)
+        # A dump: if it declares the properties of a known service, their noise is ignored.
         known = known_endpoints()
         named = {predicate for profile in (*known.services, *known.engines) for predicate in profile.noise}
         pairs = [(predicate, _DIRECT_CLAIM) for predicate in named]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import chain, islice, product
@@ -26,7 +26,7 @@ from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
-_TRIPLE = attrgetter("triple")
+_TRIPLE, _VALUE = attrgetter("triple"), attrgetter("value")
 _REMEMBERED = 4_096
 _LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
 _SMALL = 200  # quads; no query over fewer takes as long as to begin a process for it
@@ -206,7 +206,7 @@ class OxigraphGraph(KnowledgeGraph):
         """Yield what a lookup finds: in half of the time that the engine takes for the same in SPARQL."""
         places, given = lookup.places, dict(lookup.given)
         skipped = {term for name in lookup.skipped for (term,) in given.pop((name,), ())}
-        ranges = [str(getattr(tag, "value", "")).lower() for (tag,) in given.pop(("range",), ())]
+        ranges = tuple(f"{getattr(tag, 'value', '')}-".lower() for (tag,) in given.pop(("range",), ()))
         names, may_repeat = [*chain(*given)], self.may_repeat_triples or not self.is_as_loaded
         for rows in product(*given.values()):
             terms = dict(zip(names, chain(*rows), strict=True))
@@ -287,10 +287,10 @@ class OxigraphGraph(KnowledgeGraph):
             raise engine_error(place, f"query {query.name}", error, query=query.text) from error
 
 
-def _is_text_in(term: Term, ranges: Sequence[str]) -> bool:
+def _is_text_in(term: Term, ranges: tuple[str, ...]) -> bool:
     """Tell whether a term is a literal without a language, or in one of these; of no language in particular, in any."""
     tag = f"{term.language or ''}-".lower() if isinstance(term, Literal) else ""
-    return tag == "-" or (bool(tag) and (not ranges or any(tag.startswith(f"{one}-") for one in ranges)))
+    return tag == "-" or (bool(tag) and (not ranges or tag.startswith(ranges)))
 
 
 def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> KgsparqlError:
@@ -301,7 +301,7 @@ def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> Kgsp
 
 def names_in(results: ox.QuerySolutions) -> tuple[str, ...]:
     """List the variables of results."""
-    return tuple(variable.value for variable in results.variables)
+    return tuple(map(_VALUE, results.variables))
 
 
 def solutions_in(results: ox.QuerySolutions) -> Iterator[Solution]:

@@ -298,9 +298,8 @@ def _value_of_type(hint: Any, value: Any, prefixes: Mapping[str, str]) -> Any:
 
 
 def _refuse_credentials(urls: Iterable[str]) -> None:
-    for address in map(Address.parse, urls):
-        if address.user or address.keys:
-            raise ValueError("user, password and keys belong to -k")
+    if any(address.user or address.keys for address in map(Address.parse, urls)):
+        raise ValueError("user, password and keys belong to -k")
 
 
 def _profile_of_table(name: str, tables: Mapping[str, Mapping[str, Any]]) -> EndpointProfile:

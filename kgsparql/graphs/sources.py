@@ -110,9 +110,23 @@ def open_embedded(
         return _stored_graph(given, name)
     if reading.get("skip_bad") and not reading.get("base"):
         reading["base"] = OWN_BASE
-    named = [file for source in given for file in rdf_files(str(source), more_hint=_known_aliases(source))]
+    named = list[RdfFile]()
+    for source in map(str, given):
+        more = f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(source) else ""
+        named += rdf_files(source, more_hint=more)
     files = list({file.iri: file for file in named}.values())
-    read = partial(_read_files, files, name=name, cache=cache, progress=progress, notes=notes)
+
+    def read(options: ReadOptions) -> OxigraphGraph:
+        target = place_in_cache(files, options) if cache and all(file.path for file in files) else None
+        if target is not None and (is_store(target) or sum(file.unpacked_size for file in files) > CACHE_FROM_BYTES):
+            try:
+                return graph_in_cache(files, options, target, name=name, progress=progress, notes=notes)
+            except StoreError as error:
+                if notes is not None:
+                    notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
+        anew = [RdfFile(file.name, file.path) for file in files]
+        return graph_in_memory(anew, options, name=name, progress=progress)
+
     graph = read_with_base(read, ReadOptions(**reading), given)
     if notes is not None:
         for note in (*filter(None, map(left_out, dict.fromkeys(map(str, given)))), *graph.notes):
@@ -120,21 +134,6 @@ def open_embedded(
         if next(graph.quads(), None) is None:
             notes(f"{graph.name}: no triples")
     return graph
-
-
-def _read_files(
-    files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, cache: bool, progress: Progress | None,
-    notes: Callable[[str], None] | None,
-) -> OxigraphGraph:  # fmt: skip
-    target = place_in_cache(files, options) if cache and all(file.path for file in files) else None
-    if target is not None and (is_store(target) or sum(file.unpacked_size for file in files) > CACHE_FROM_BYTES):
-        try:
-            return graph_in_cache(files, options, target, name=name, progress=progress, notes=notes)
-        except StoreError as error:
-            if notes is not None:
-                notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
-            files = [RdfFile(file.name, file.path) for file in files]
-    return graph_in_memory(files, options, name=name, progress=progress)
 
 
 def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSource]]:
@@ -164,11 +163,6 @@ def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
     [True, False, True]
     """
     return any(map(_is_endpoint, _as_list(sources)))
-
-
-def _known_aliases(source: GraphSource) -> str:
-    """List known endpoints for the end of a hint, if a source that is no file is written as an alias."""
-    return f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(str(source)) else ""
 
 
 def _as_list(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:

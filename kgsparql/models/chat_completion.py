@@ -184,11 +184,6 @@ class Capabilities:
     limit: str = "max_tokens"
     system: bool = True
 
-    @classmethod
-    def of_json(cls, known: Mapping[str, Any]) -> Capabilities:
-        """Read capabilities that were kept as JSON."""
-        return cls(known["rung"], tuple(known["without"]), known["limit"], known["system"])
-
     def after(self, refusal: str) -> Capabilities | None:
         """Leave out one parameter that a refusal mentions; ``None`` if it mentions none that can be.
 

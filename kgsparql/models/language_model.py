@@ -97,7 +97,7 @@ class LanguageModel(ClosedAtExit):
             known = None
             with suppress(StoreError):  # reported when the first reply is kept
                 known = cache.lookup(CAPABILITIES, self.server_and_model) if (cache := self.response_cache) else None
-            self._capabilities = Capabilities.of_json(known) if known else Capabilities()
+            self._capabilities = Capabilities(**known | {"without": (*known["without"],)}) if known else Capabilities()
         return self._capabilities
 
     def uncached(self, *, reply_tokens: int = 1_000) -> LanguageModel:
@@ -126,7 +126,12 @@ class LanguageModel(ClosedAtExit):
         prompt = f"system\n{call.rules}\n\nuser\n{call.text}"
         event = ModelCalled(model=self.name, purpose=call.purpose, prompt=prompt)
         try:
-            reply, is_kept = self._kept_or_new_reply(call, request, usage, emit)
+            kept, cache = None, self.response_cache
+            try:
+                kept = cache.get(KIND, request) if cache else None
+            except StoreError as error:
+                self._stop_keeping(error, emit)
+            is_kept, reply = bool(kept), kept or self._reply_of_server(call, usage, emit)
         except KgsparqlError as error:
             if not isinstance(error, ModelReplyError | ModelTimeoutError | CancelledError):
                 usage.settle_call(reserved, None)  # no model worked for this
@@ -155,17 +160,6 @@ class LanguageModel(ClosedAtExit):
         if not is_kept:
             self._keep_reply(KIND, request, reply, emit)
         return value
-
-    def _kept_or_new_reply(
-        self, call: Call[Any], request: Mapping[str, Any], usage: Usage, emit: Emit
-    ) -> tuple[dict[str, Any], bool]:
-        """Return the reply to a request, and whether it comes from the cache."""
-        kept, cache = None, self.response_cache
-        try:
-            kept = cache.get(KIND, request) if cache else None
-        except StoreError as error:
-            self._stop_keeping(error, emit)
-        return (kept, True) if kept else (self._reply_of_server(call, usage, emit), False)
 
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
         """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""

@@ -229,23 +229,18 @@ def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath
     """Take the first paths, without those that lead to just the same several ends as one before them."""
     kept: list[LikelyPath] = []
     seen: set[frozenset[Term]] = set()
-    for one in with_direct_hops(_of_one_name(found)):
+    same: dict[tuple[object, ...], list[LikelyPath]] = {}
+    for one in found:  # from nodes of one label, kind and description, which nobody can tell apart
+        link, kind = one.link, one.enumeration.kinds_along(one.path)[0]
+        key = (link.mention, normalised(link.label), link.kind, link.description, kind, one.path)
+        same.setdefault(key, []).append(one)
+    for one in with_direct_hops([replace(own[0], others=tuple(own[1:])) for own in same.values()]):
         own = replace(one, others=())
         ends = frozenset(own.ends)
         if one.others or not own.is_whole or len(ends) < 2 or ends not in seen:
             seen |= {ends} if own.is_whole else set()
             kept.append(one)
     return kept[:at_most]
-
-
-def _of_one_name(found: Iterable[LikelyPath]) -> list[LikelyPath]:
-    """Group the paths from nodes of one label, kind and description, which nobody can tell apart."""
-    same: dict[tuple[object, ...], list[LikelyPath]] = {}
-    for one in found:
-        link, kinds = one.link, one.enumeration.kinds_along(one.path)
-        key = (link.mention, normalised(link.label), link.kind, link.description, kinds[0], one.path)
-        same.setdefault(key, []).append(one)
-    return [replace(own[0], others=tuple(own[1:])) for own in same.values()]
 
 
 def from_all_nodes(chosen: Sequence[LikelyPath], session: Session) -> list[LikelyPath]:

@@ -253,7 +253,8 @@ def answered(
     used = [sheet.lines[marker] for marker in dict.fromkeys((*said.used, *of_steps))]
     chains = _chains_to(wanted.keys(), used, sheet, session)
     every = (*(way for line in sheet.lines.values() for way in line.ways), *seen)
-    parts = _parts_of(chains, _ends_by_fact((*every, *map(_reversed_path, every)), session), known, session)
+    back = (Path(way.end, tuple(hop.reversed for hop in reversed(way.hops))) for way in every)
+    parts = _parts_of(chains, _ends_by_fact((*every, *back), session), known, session)
     apart = [term for term in wanted if term not in {way.end for way in chains}]
     parts += [part for term in apart if (part := _part_with(term, used, found, session)) is not None]
     told_by = {fact for line in used for way in line.ways for fact in way.triples}
@@ -273,10 +274,6 @@ def answered(
         made = replace(made, is_judged=True)
     draft = replace(draft, inference=tuple(steps), own_steps=tuple(own), grounding="mixed" if own else draft.grounding)
     return replace(made, draft=draft, gaps=gaps)
-
-
-def _reversed_path(path: Path) -> Path:
-    return Path(path.end, tuple(hop.reversed for hop in reversed(path.hops)))
 
 
 def _chains_to(wanted: Set[Term], used: Sequence[ReadLine], sheet: FactSheet, session: Session) -> list[Path]:
@@ -314,16 +311,12 @@ def _parts_of(
     for walk, ways in walks.items():
         own = dict.fromkeys(way.end for way in ways)
         if followed is None or not own.keys() <= set(followed.ends):
-            parts.append(_part_of(_item_of(walk, ways, session), [*own], session))
+            text = partial(line_text, Line(walk.path, tuple(ways[:SHOWN]), len(own)), shown=SHOWN)
+            item = item_of_ways("path", ways, query_through(ways), text, session, ways=tuple(ways))
+            parts.append(_part_of(item, [*own], session))
         else:
             parts.append(_part_of(followed, followed.ends, session))
     return parts
-
-
-def _item_of(walk: Walk, ways: Sequence[Path], session: Session) -> EvidenceItem:
-    line = Line(walk.path, tuple(ways[:SHOWN]), len({way.end for way in ways}))
-    text = partial(line_text, line, shown=SHOWN)
-    return item_of_ways("path", ways, query_through(ways), text, session, ways=tuple(ways))
 
 
 def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Retrieval:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgsparql.answering.answer import AnswerTerm, Retrieval
+from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
@@ -175,7 +175,12 @@ def beam_of(
     distinct = _by_spread_score(met.values()) if spread else list(met.values())
     onward = [chain for chain in distinct if isinstance(chain.end, IRI)][:width]
     paths = {chain.path for chain in (*distinct[:kept], *onward)}
-    return tuple(chain for chain in distinct if chain.path in paths), tuple(_with_others(onward, distinct, unlisted))
+    taken, others = {chain.path for chain in onward}, dict[Walk, list[Path]]()
+    for path in (*(chain.path for chain in distinct if chain.path not in taken), *unlisted):
+        if isinstance(path.end, IRI):
+            others.setdefault(path.walk, []).append(path)
+    continued = (replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward)
+    return tuple(chain for chain in distinct if chain.path in paths), tuple(continued)
 
 
 def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
@@ -188,34 +193,23 @@ def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
     return [chain for _, chain in sorted(scores, key=lambda scored: -scored[0])]
 
 
-def _with_others(onward: Sequence[Chain], chains: Sequence[Chain], unlisted: Iterable[Path]) -> list[Chain]:
-    taken = {chain.path for chain in onward}
-    others: dict[Walk, list[Path]] = {}
-    for path in (*(chain.path for chain in chains if chain.path not in taken), *unlisted):
-        if isinstance(path.end, IRI):
-            others.setdefault(path.walk, []).append(path)
-    return [replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward]
-
-
 def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:
-    """Make the kept chains evidence, the deepest first, without those that another chain continues."""
+    """Make the kept chains evidence, the deepest first, without those that another chain continues.
+
+    Candidates are the ends of the chains, then the terms between; their starts only if there is nothing else.
+    """
     chains = [chain for kept in reversed(depths) for chain in kept]
     begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
     whole = [chain for chain in chains if chain.path.hops not in begun]
     found = [(chain.path, query_through([chain.path]), chain.score) for chain in whole]
     evidence = Evidence(path_items(found, session))
-    return Retrieval(evidence, _chain_candidates(evidence, session))
-
-
-def _chain_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
-    """List the ends of the chains, then the terms between; their starts only if there is nothing else."""
     paths = [(item, path) for item in evidence for path in item.paths]
     starts = {path.start for _, path in paths}
     between = (term for _, path in paths for term in reversed(path.terms[1:-1]))
     named = dict.fromkeys(t for t in (*(path.end for _, path in paths), *between) if not is_mediator(t))
     terms = [term for term in named if term not in starts] or named
     held = ((term, item.score, item.marker) for term in terms for item, path in paths if term in path.terms)
-    return tuple(answers_of(held, session))
+    return Retrieval(evidence, tuple(answers_of(held, session)))
 
 
 def ends_retrieval(walks: Mapping[Walk, float], kept: Iterable[Chain], session: Session) -> Retrieval:

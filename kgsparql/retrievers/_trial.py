@@ -57,12 +57,8 @@ def bundled() -> dict[str, Any]:
 
 def tried_as(model: LanguageModel) -> dict[str, str]:
     """Name what is tried: the server, the model, the prompts; what was found with other prompts says nothing."""
-    return {**model.server_and_model, "prompts": _prompts_digest()}
-
-
-@cache
-def _prompts_digest() -> str:
-    return hashlib.sha256("\n".join((READING, RULES, repr(bundled()))).encode()).hexdigest()[:16]
+    prompts = "\n".join((READING, RULES, repr(bundled())))
+    return {**model.server_and_model, "prompts": hashlib.sha256(prompts.encode()).hexdigest()[:16]}
 
 
 class Trial:

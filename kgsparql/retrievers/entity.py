@@ -115,11 +115,17 @@ class Entity(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Find lines of facts (P, N), then passages (T); candidates are from both."""
         find_links(session)
-        near = _Around(self._matched_entities(session))
+        near = _Around({link.term: link for link in session.links[: self.top_k_nodes]})
+        if session.linker is not None and len(near.matched) < self.top_k_nodes:
+            for entity in self._similar_entities(session.linker, session):
+                if len(near.matched) < self.top_k_nodes:
+                    near.matched.setdefault(entity.term, entity)
         items: list[EvidenceItem] = []
         with session.within_budget():
             near.groups += groups_near(near.matched.values(), session, limit=SHOWN)
-            near.about += _texts_about(near.matched, session)
+            about = texts(session.graph, near.matched, languages=session.labels.languages)
+            session.note_cuts(about.cuts)
+            near.about += about.items
         if near.matched:
             with session.within_budget():
                 near.lines = self._lines_of(near, session)
@@ -149,14 +155,6 @@ class Entity(Retriever):
         if said is not None and self.mode == "numeric":
             said = only_numbers(said, sheet)
         return None if said is None else answered(said, sheet, found, session)
-
-    def _matched_entities(self, session: Session) -> dict[IRI, LinkedEntity]:
-        matched = {link.term: link for link in session.links[: self.top_k_nodes]}
-        if session.linker is not None and len(matched) < self.top_k_nodes:
-            near = self._similar_entities(session.linker, session)
-            new = [entity for entity in near if entity.term not in matched]
-            matched |= {entity.term: entity for entity in new[: self.top_k_nodes - len(matched)]}
-        return matched
 
     def _similar_entities(self, linker: Linker, session: Session) -> Sequence[LinkedEntity]:
         """Find the entities most like the question; by meaning, too, where an embedder is there but no vectors are."""
@@ -207,7 +205,11 @@ class Entity(Retriever):
         if session.passages.note:
             session.notes.append(session.passages.note)
         similarity = {term: link.score for term, link in near.matched.items()}
-        chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, near.about, session)]
+        found = session.passages.mentioning(similarity)
+        like = session.passages.like(session.masked_question) if found else ()
+        documents = dict.fromkeys([*(number for number in like if number in found), *found])
+        chunks: list[_Chunk] = [(found[number], number) for number in documents]
+        chunks += _text_chunks(similarity, near.about, session)
         covered = {term for mentioned, _ in chunks for term in mentioned}
         chunks += _entity_cards([term for term in similarity if term not in covered], near.groups, session)
         scores = [chunk_score(mentioned, similarity) for mentioned, _ in chunks]
@@ -221,12 +223,6 @@ class Entity(Retriever):
                 item = EvidenceItem("passage", read[item].text, (), NO_QUERY, excerpt=read[item].excerpt)
             items.append(replace(item, score=scores[i]))
         return items
-
-
-def _texts_about(entities: Iterable[IRI], session: Session) -> Sequence[Text]:
-    found = texts(session.graph, entities, languages=session.labels.languages)
-    session.note_cuts(found.cuts)
-    return found.items
 
 
 def _with_ends(
@@ -281,12 +277,6 @@ def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float]) -> 
     """
     own = [similarity[term] for term in dict.fromkeys(mentioned) if term in similarity]
     return 0.4 * (len(own) / len(similarity)) + 0.6 * (sum(own) / len(own)) if own else 0.0
-
-
-def _document_chunks(similarity: Mapping[IRI, float], session: Session) -> list[_Chunk]:
-    found = session.passages.mentioning(similarity)
-    like = [number for number in session.passages.like(session.masked_question) if number in found] if found else []
-    return [(found[number], number) for number in dict.fromkeys([*like, *found])]
 
 
 def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Text], session: Session) -> Iterator[_Chunk]:

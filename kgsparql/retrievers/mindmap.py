@@ -144,7 +144,13 @@ class MindMap(Retriever):
             around += (
                 line for group in groups_near(session.links, session, limit=_FRONTIER) for line in lines_of(group)
             )
-        lines = self._neighbour_items(entities, around, session)
+        # An equal share for each entity, so that the first does not take them all.
+        share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
+        telling, lines = without_inverse_lines(around) if self.merge_inverses else around, list[EvidenceItem]()
+        for entity in entities[: self.neighbour_lines]:
+            with session.within_budget():
+                own = [line for line in telling if line.start == entity]
+                lines += _best_lines(own, share, "neighbour lines", session)
         paths = self._path_items(entities, session)
         with session.within_budget():
             if not paths and self.two_hop_when_single:
@@ -184,17 +190,6 @@ class MindMap(Retriever):
             sheet = sheet.in_sentences(SENTENCES, session)
         said = sheet.ask(MERGE, ("steps", "answers"), "answer", session, required=True)
         return None if said is None else answered(said, sheet, found, session)
-
-    def _neighbour_items(self, entities: Sequence[IRI], around: Sequence[Line], session: Session) -> list[EvidenceItem]:
-        """Take the best lines of each entity: an equal share for each, so that the first does not take them all."""
-        items: list[EvidenceItem] = []
-        share = min(self.lines_per_entity, max(1, self.neighbour_lines // max(1, len(entities))))
-        lines = without_inverse_lines(around) if self.merge_inverses else around
-        for entity in entities[: self.neighbour_lines]:
-            own = [line for line in lines if line.start == entity]
-            with session.within_budget():
-                items += _best_lines(own, share, "neighbour lines", session)
-        return items
 
     def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
         kept = list(islice(in_turn(map(chained_paths, self._segment_chains(entities, session))), self.paths_kept))
@@ -286,21 +281,20 @@ def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm
 
 
 def _without_inverses(paths: Sequence[Path]) -> Segment:
-    """Leave out paths that are another path, with more forward steps, but for inverse predicates."""
+    """Leave out paths that are another path, with more forward steps, but for inverse predicates.
+
+    Their hops are equal, or have the other direction and another predicate: its inverse.
+    """
     kept: dict[tuple[Term, ...], list[Path]] = {}
     for path in sorted(paths, key=lambda path: sum(hop.direction == "inverse" for hop in path.hops)):
         same = kept.setdefault(path.terms, [])
-        if not any(_is_same_but_for_inverses(path, other) for other in same):
+        pairs = (zip(path.hops, other.hops, strict=True) for other in same)
+        if not any(
+            all(a == b or (a.direction != b.direction and a.step.predicate != b.step.predicate) for a, b in own)
+            for own in pairs
+        ):
             same.append(path)
     return tuple(path for path in paths if path in kept[path.terms])
-
-
-def _is_same_but_for_inverses(path: Path, other: Path) -> bool:
-    """Tell whether the hops of two paths are equal, or have the other direction and another predicate: its inverse."""
-    return all(
-        a == b or (a.direction != b.direction and a.step.predicate != b.step.predicate)
-        for a, b in zip(path.hops, other.hops, strict=True)
-    )
 
 
 def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, fenced, plain
-from kgsparql.models.replies import Numbers, numbers
+from kgsparql.models.replies import numbers
 from kgsparql.rdf.paths import Constraint, Step
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.retrievers._reasoning import FactSheet, answered
@@ -254,14 +254,19 @@ def _likeliest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[FoundFacts]:
     """Keep the facts behind mediators that meet all conditions which a model picks from a list, else any, else all."""
-    pairs = _distinguishing_values(found)
+    units = [unit for one in found for unit in one.mediated]
+    values = ({(way.hops[-1].step, way.end): None for way in unit} for unit in units)
+    holders = Counter((step, end) for own in values for step, end in own if isinstance(end, IRI | Literal))
+    pairs = [pair for pair, count in holders.items() if count < len(units)]  # what all have can be no condition
     labels = session.labels(term for step, value in pairs for term in (step.predicate, value))
     texts = [f"{printable(labels[s.predicate], 120)}: {printable(labels[v], 120)}" for s, v in pairs]
     if len(pairs) > MAX_CHOICES:
-        listed = sorted(places_by_likeness(session.masked_question, texts, session)[:MAX_CHOICES])
-        pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
-    is_asked = bool(pairs) and session.can_spare_call("constraints")
-    reply = session.ask_model(_constraints_call(session.question, texts)) if is_asked else None
+        likely = sorted(places_by_likeness(session.masked_question, texts, session)[:MAX_CHOICES])
+        pairs, texts = [pairs[i] for i in likely], [texts[i] for i in likely]
+    listed = fenced("values", (f"{n}. {text}" for n, text in enumerate(texts, 1)))
+    asked = f"Question: {plain(session.question, 4000)}\n{listed}"
+    call = Call("constraints", CONSTRAINTS, asked, _MEMBERS, lambda text: numbers(text, count=len(texts)))
+    reply = session.ask_model(call) if pairs and session.can_spare_call("constraints") else None
     if reply is None:
         return list(found)
     if reply.dropped:
@@ -271,20 +276,6 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
         step, value = pairs[number - 1]
         wanted.setdefault(step, []).append(value)
     return [_matching_facts(one, wanted) if one.mediated else one for one in found]
-
-
-def _distinguishing_values(found: Sequence[FoundFacts]) -> list[tuple[Step, IRI | Literal]]:
-    """List what some mediators have and others have not: only these predicates and values can be conditions."""
-    units = [unit for one in found for unit in one.mediated]
-    values = ({(way.hops[-1].step, way.end): None for way in unit} for unit in units)
-    holders = Counter((step, end) for own in values for step, end in own if isinstance(end, IRI | Literal))
-    return [pair for pair, count in holders.items() if count < len(units)]
-
-
-def _constraints_call(question: str, texts: Sequence[str]) -> Call[Numbers]:
-    listed = fenced("values", (f"{n}. {text}" for n, text in enumerate(texts, 1)))
-    asked = f"Question: {plain(question, 4000)}\n{listed}"
-    return Call("constraints", CONSTRAINTS, asked, _MEMBERS, lambda text: numbers(text, count=len(texts)))
 
 
 def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Literal]]) -> FoundFacts:

@@ -257,15 +257,11 @@ class ThinkOnGraph(Retriever):
             return so_far
         with session.within_budget():
             kept = [chain for depth in walked.depths for chain in depth]
-            return ends_retrieval(self._walks_to_follow(walked, session), kept, session)
+            chosen = dict.fromkeys(chain.walk for chain in kept) if walked.by_model else walked.met
+            walks = walk_scores({walk: walked.met[walk] for walk in chosen}, session)
+            best = dict(islice(walks.items(), None if walked.by_model else self.width))
+            return ends_retrieval(best, kept, session)
         return so_far
-
-    def _walks_to_follow(self, walked: _Walked, session: Session) -> dict[Walk, float]:
-        """List the walks to follow to all their ends, the best first."""
-        if walked.by_model:  # the model chose these
-            kept = dict.fromkeys(chain.walk for depth in walked.depths for chain in depth)
-            return walk_scores({walk: walked.met[walk] for walk in kept}, session)
-        return dict(islice(walk_scores(walked.met, session).items(), self.width))
 
 
 def _with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:

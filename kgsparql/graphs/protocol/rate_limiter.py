@@ -140,7 +140,10 @@ class RateLimiter:
             wait, detail = in_words(resting_s), request.detail(retry_after_s=round(resting_s, 3))
             message = f"{request.url}: not asked again for {wait}: {self._why_resting}"
             raise EndpointError(message, hint=f"wait {wait}", **detail)
-        wanted_s, why = self._pause_wanted(now, request)
+        wanted_s, why = max(
+            (self._closed_until(request) - now, "it wants to be left alone"),
+            (self._ended + request.profile.pause_s - now, "there is a pause between queries"),
+        )
         left_s = request.deadline - now
         if wanted_s > max(0.0, request.may_wait_s(now)):
             wait, detail = in_words(wanted_s), request.detail(retry_after_s=round(wanted_s, 3))
@@ -155,13 +158,6 @@ class RateLimiter:
             return False
         self.wait(self._changed, min(left_s, _POLL_S, wanted_s if wanted_s > 0 else _POLL_S))
         return True
-
-    def _pause_wanted(self, now: float, request: SparqlRequest) -> tuple[float, str]:
-        """Tell for how many seconds nobody may ask, and why."""
-        return max(
-            (self._closed_until(request) - now, "it wants to be left alone"),
-            (self._ended + request.profile.pause_s - now, "there is a pause between queries"),
-        )
 
 
 _limiters: dict[str, RateLimiter] = {}

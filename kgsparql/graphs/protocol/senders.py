@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeAlias, cast
 from urllib.parse import urljoin
 
@@ -203,7 +204,11 @@ class HttpSender:
             self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
         deadline = min(request.deadline, began + request.timeout_s)
-        http = self._http_request(self._address.target, request, manner, deadline - began)
+        build, is_get = partial(built_request, self._address, self._address.target, request), manner == "GET"
+        http = build("GET" if request.form == "DESCRIPTION" else manner, deadline - began)
+        most = request.profile.max_url if request.profile.manner == "GET" else _MAX_URL
+        if is_get and request.text and len(http.url) > most:
+            http = build("POST", deadline - began)
         http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
         http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
         try:
@@ -214,16 +219,6 @@ class HttpSender:
         if is_redirect and request.text and not retry_after_s(reply.headers):  # of a description, its headers tell
             raise self._redirect_error(reply.headers["location"], request)
         return replace(reply, seconds=time.monotonic() - began)
-
-    def _http_request(self, url: str, request: SparqlRequest, manner: str, left_s: float) -> HttpRequest:
-        """Build a GET for a description, or where that is the manner and the URL is not too long; else a POST."""
-        if request.form == "DESCRIPTION" or manner == "GET":
-            by_get = built_request(self._address, url, request, "GET", left_s)
-            most = request.profile.max_url if request.profile.manner == "GET" else _MAX_URL
-            if not request.text or len(by_get.url) <= most:
-                return by_get
-            manner = "POST"
-        return built_request(self._address, url, request, manner, left_s)
 
     def _redirect_error(self, location: str, request: SparqlRequest) -> KgsparqlError:
         """Make the error of a redirect, which names the URL: queries and passwords go nowhere by themselves."""
@@ -281,7 +276,9 @@ class CachedSender:
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Return a kept reply, or send the request and keep the reply where it may be used again."""
-        exchange = _exchange_key(request)
+        given = dict(sorted(request.parameters.items()))
+        exchange = {"endpoint": request.url, "form": request.form, "query": request.text, "parameters": given}
+        exchange |= {"of": request.of} if request.of else {}
         keep_s = min(max(request.profile.keep_s, request.keep_s), MOST_S)
         if keep_s and (kept := self.lookup(QUERY, exchange, keep_s)) is not None:
             return reply_of(kept)
@@ -331,13 +328,6 @@ def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool:
     except KgsparqlError:
         return False  # whoever reads it raises the error
     return True
-
-
-def _exchange_key(request: SparqlRequest) -> dict[str, Any]:
-    """Return the key of a request: what two requests must share to be the same."""
-    given = dict(sorted(request.parameters.items()))
-    exchange = {"endpoint": request.url, "form": request.form, "query": request.text, "parameters": given}
-    return exchange | ({"of": request.of} if request.of else {})
 
 
 def _entry_of(reply: HttpReply) -> dict[str, Any]:
