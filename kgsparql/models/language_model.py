@@ -168,8 +168,17 @@ class LanguageModel(ClosedAtExit):
         left = usage.seconds_left
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
         interrupt = AnyEvent(usage.cancel, usage.stop)
+        alone = [{"role": "user", "content": f"{call.rules}\n\n{call.text}"}]
+        optional = {"temperature": self.temperature, "seed": self.seed}
         while True:
-            body = self._request_body(call, capabilities, tokens)
+            body: dict[str, Any] = {"model": self.name, "messages": call.messages if capabilities.system else alone}
+            body |= {name: value for name, value in optional.items() if name not in capabilities.without}
+            body |= {capabilities.limit: tokens} if capabilities.limit else {}
+            if capabilities.rung == "json_schema":
+                named = {"name": call.purpose.replace(" ", "_"), "schema": call.schema, "strict": True}
+                body["response_format"] = {"type": "json_schema", "json_schema": named}
+            elif capabilities.rung == "json_object":
+                body["response_format"] = {"type": "json_object"}
             try:
                 chat = self.client.chat(body, timeout_s=timeout_s, began=began, cancel=interrupt)
             except RequestRefusedError as error:
@@ -185,20 +194,6 @@ class LanguageModel(ClosedAtExit):
                     self._capabilities = capabilities
                     self._keep_reply(CAPABILITIES, self.server_and_model, asdict(capabilities), emit)
                 return chat
-
-    def _request_body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
-        alone = [{"role": "user", "content": f"{call.rules}\n\n{call.text}"}]
-        body: dict[str, Any] = {"model": self.name, "messages": call.messages if capabilities.system else alone}
-        optional = {"temperature": self.temperature, "seed": self.seed}
-        body |= {name: value for name, value in optional.items() if name not in capabilities.without}
-        if capabilities.limit:
-            body[capabilities.limit] = tokens
-        if capabilities.rung == "json_schema":
-            named = {"name": call.purpose.replace(" ", "_"), "schema": call.schema, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        elif capabilities.rung == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        return body
 
     def _keep_reply(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit) -> None:
         try:

@@ -103,15 +103,31 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
 
 def with_options(method: type[Retriever], options: Mapping[str, Any] | None = None) -> Retriever:
     """Make a method of a class with its options, as :func:`load`."""
+    if not options:
+        return method()
+    from pydantic import ConfigDict, TypeAdapter, ValidationError  # which takes time to import
+
     values: dict[str, Any] = {}
-    for option, value in (options or {}).items():
+    for option, value in options.items():
         known = {one.name: one for one in option_fields(method)}
         if option not in known:
             raise OptionError(
                 f"{method.name} has no option {printable(option, 60)!r}{did_you_mean(option, known)}",
                 hint=f"it has: {', '.join(sorted(known))}",
             )
-        values[option] = _option_value(method, known[option], value)
+        hint = get_type_hints(method)[option]
+        is_none = isinstance(value, str) and value.lower() in {"none", ""} and type(None) in _type_alternatives(hint)
+        given = None if is_none else value
+        if isinstance(given, str) and is_tuple(hint):
+            given = [part.strip() for part in given.split(",") if part.strip()]
+        try:
+            values[option] = TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(given)
+        except ValidationError as error:
+            wanted = _TYPE_WORDS.get(_type_alternatives(hint)[0], _type_text(hint))
+            raise OptionError(
+                f"{method.name}: {option}={printable(str(value), 60)!r} is not {wanted}",
+                hint=f"default: {_default_text(known[option])}",
+            ) from error
     return method(**values)
 
 
@@ -120,24 +136,6 @@ def option_fields(method: type[Retriever]) -> list[Field[Any]]:
     options = [one for one in fields(cast("Any", method)) if one.init and one.repr]
     own = inspect.get_annotations(method)
     return sorted(options, key=lambda one: one.name not in own)
-
-
-def _option_value(method: type[Retriever], option: Field[Any], value: Any) -> Any:
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
-
-    hint = get_type_hints(method)[option.name]
-    is_none = isinstance(value, str) and value.lower() in {"none", ""} and type(None) in _type_alternatives(hint)
-    given = None if is_none else value
-    if isinstance(given, str) and is_tuple(hint):
-        given = [part.strip() for part in given.split(",") if part.strip()]
-    try:
-        return TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(given)
-    except ValidationError as error:
-        wanted = _TYPE_WORDS.get(_type_alternatives(hint)[0], _type_text(hint))
-        raise OptionError(
-            f"{method.name}: {option.name}={printable(str(value), 60)!r} is not {wanted}",
-            hint=f"default: {_default_text(option)}",
-        ) from error
 
 
 def _type_alternatives(hint: Any) -> tuple[Any, ...]:

@@ -205,9 +205,24 @@ def _affordable_entities(expansion: Expansion, known: KnownNeighbours, *, most: 
 def _fetched_neighbours(
     wanted: Sequence[tuple[IRI, Step]], topics: Collection[IRI], session: Session, *, limit: int
 ) -> KnownNeighbours:
-    """Fetch neighbours, and what lies behind mediators in their place; one with nothing behind it stays an end."""
+    """Fetch neighbours, and what lies behind mediators in their place; one with nothing behind it stays an end.
+
+    Mediators with an IRI are, in a graph that names its terms, those without a label and with an opaque IRI, such as
+    ``Q7186-a1b2``.
+    """
     found = groups_of(wanted, session, limit=limit)
-    beyond = _hops_beyond_mediators([end for group in found.items for end in group.neighbours], topics, session)
+    iris = list(dict.fromkeys(end for group in found.items for end in group.neighbours if isinstance(end, IRI)))
+    session.labels([*topics, *iris])
+    beyond: dict[Term, list[Hop]] = {}
+    if not any(is_opaque(topic, session) for topic in topics):
+        mediators = [end for end in iris if is_opaque(end, session)]
+        if len(mediators) > _MAX_MEDIATORS:
+            session.note_cuts([Cut("nodes without a name looked behind", _MAX_MEDIATORS, len(mediators))])
+        some, way = mediators[:_MAX_MEDIATORS], session.direction
+        behind = neighbours(session.graph, some, direction=way, limit=_MAX_TERMS_BEHIND)
+        session.note_cuts(behind.cuts)
+        for group in behind.items:
+            beyond.setdefault(group.entity, []).extend(group.hops)
     known: KnownNeighbours = dict.fromkeys(wanted, ((), ()))
     for group in found.items:
         where = f"{group.entity} {group.step}"
@@ -222,28 +237,6 @@ def _fetched_neighbours(
             paths += [] if named else [Path(group.entity, (hop,))]
         known[group.entity, group.step] = [*paths, *mediated], list(dict.fromkeys(cuts))
     return known
-
-
-def _hops_beyond_mediators(
-    ends: Iterable[Term], topics: Collection[IRI], session: Session
-) -> Mapping[Term, Sequence[Hop]]:
-    """Find the hops from the mediators that have an IRI.
-
-    In a graph that names its terms, they are those without a label and with an opaque IRI, such as ``Q7186-a1b2``.
-    """
-    iris = list(dict.fromkeys(end for end in ends if isinstance(end, IRI)))
-    session.labels([*topics, *iris])
-    if any(is_opaque(topic, session) for topic in topics):
-        return {}
-    mediators = [end for end in iris if is_opaque(end, session)]
-    if len(mediators) > _MAX_MEDIATORS:
-        session.note_cuts([Cut("nodes without a name looked behind", _MAX_MEDIATORS, len(mediators))])
-    beyond = neighbours(session.graph, mediators[:_MAX_MEDIATORS], direction=session.direction, limit=_MAX_TERMS_BEHIND)
-    session.note_cuts(beyond.cuts)
-    hops: dict[Term, list[Hop]] = {}
-    for group in beyond.items:
-        hops.setdefault(group.entity, []).extend(group.hops)
-    return hops
 
 
 def _units_beyond(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:

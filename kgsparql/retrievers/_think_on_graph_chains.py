@@ -17,7 +17,7 @@ from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import Term
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     answers_of,
@@ -158,32 +158,7 @@ def expanded_offers(
     return expanded
 
 
-def beam_of(
-    chains: Iterable[Chain], labels: Mapping[Term, str], width: int, *, spread: bool, kept: int, unlisted: list[Path]
-) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
-    """Choose the chains of a depth that are kept, and those without a literal that go on: by score, label, IRI.
-
-    :param spread: prefer chains of different walks, since nobody has told siblings apart.
-    """
-    ordered = sorted(
-        (chain for chain in chains if chain.score > 0),
-        key=lambda chain: (-chain.score, labels.get(chain.end, ""), str(chain.end)),
-    )
-    met: dict[tuple[Walk, Term], Chain] = {}
-    for chain in ordered:
-        met.setdefault((chain.walk, chain.end), chain)
-    distinct = _by_spread_score(met.values()) if spread else list(met.values())
-    onward = [chain for chain in distinct if isinstance(chain.end, IRI)][:width]
-    paths = {chain.path for chain in (*distinct[:kept], *onward)}
-    taken, others = {chain.path for chain in onward}, dict[Walk, list[Path]]()
-    for path in (*(chain.path for chain in distinct if chain.path not in taken), *unlisted):
-        if isinstance(path.end, IRI):
-            others.setdefault(path.walk, []).append(path)
-    continued = (replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward)
-    return tuple(chain for chain in distinct if chain.path in paths), tuple(continued)
-
-
-def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
+def by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
     """Order chains, where each further chain of a walk counts a quarter of the one before."""
     seen: Counter[Walk] = Counter()
     scores = []

@@ -24,13 +24,13 @@ from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import Path, Step, Walk
-from kgsparql.rdf.terms import Term, printable
+from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.retrievers._reasoning import FactSheet, answered, segments
 from kgsparql.retrievers._think_on_graph_chains import (
     NEIGHBOURS_PER_PREDICATE,
     Chain,
     Offer,
-    beam_of,
+    by_spread_score,
     candidates_of,
     chains_retrieval,
     ends_retrieval,
@@ -217,7 +217,7 @@ class ThinkOnGraph(Retriever):
     def _kept_and_onward(
         self, chosen: list[Offer], walked: _Walked, session: Session
     ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
-        """Choose the chains that are kept and those that are continued: thinned, scored, the best of them."""
+        """Choose the chains that are kept, and those without a literal that go on: by score, label, IRI."""
         paths = [path for one in chosen for path in one.siblings]
         labels, _ = statement_labels(paths, session.labels, session.labels(terms_of(paths)), in_grace=False)
         chosen = self._thinned_offers(chosen, labels, session)
@@ -225,9 +225,23 @@ class ThinkOnGraph(Retriever):
         chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
         walked.by_model |= told_apart
         walked.told_apart += [path for one in chosen for path in one.listed] if told_apart else []
-        unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model else self.width
-        return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
+        chains = [chain for chain in chains if chain.score > 0]
+        chains.sort(key=lambda chain: (-chain.score, labels.get(chain.end, ""), str(chain.end)))
+        met: dict[tuple[Walk, Term], Chain] = {}
+        for chain in chains:
+            met.setdefault((chain.walk, chain.end), chain)
+        # Chains of different walks are preferred where nobody has told siblings apart.
+        distinct = list(met.values()) if told_apart else by_spread_score(met.values())
+        onward = [chain for chain in distinct if isinstance(chain.end, IRI)][: self.width]
+        known, taken = {chain.path for chain in (*distinct[:kept], *onward)}, {chain.path for chain in onward}
+        unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
+        others: dict[Walk, list[Path]] = {}
+        for path in (*(chain.path for chain in distinct if chain.path not in taken), *unlisted):
+            if isinstance(path.end, IRI):
+                others.setdefault(path.walk, []).append(path)
+        continued = (replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward)
+        return tuple(chain for chain in distinct if chain.path in known), tuple(continued)
 
     def _thinned_offers(self, chosen: list[Offer], labels: Mapping[Term, str], session: Session) -> list[Offer]:
         """List fewer paths: of the offers that have many, and of all if the list would be too long."""

@@ -11,7 +11,6 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, NoReturn, TypeVar, cast
 from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
@@ -74,7 +73,24 @@ class Bindings(dict[str, Term]):
 
 def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
     """Read the solutions of a SELECT, with the errors of :func:`read`."""
-    (names, found), invalid = read_solutions(reply, request, partial(_names_and_solutions, request=request))
+
+    def bindings_of(results: ox.QuerySolutions) -> tuple[tuple[str, ...], tuple[Solution, ...]]:
+        names = tuple(variable.value for variable in results.variables)
+        solutions: list[Solution] = []
+        try:
+            for solution in results:
+                if len(solutions) >= MAX_SOLUTIONS:
+                    message = f"more than {MAX_SOLUTIONS:,} solutions of {request.what}"
+                    raise request.reply_error(message, "E_LIMIT", "ask for less at once", limit="solutions")
+                if solutions and not len(solutions) % _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK:
+                    request.raise_if_over()
+                terms = zip(names, solution, strict=True)
+                solutions.append(Bindings(request, {name: term for name, term in terms if term is not None}))
+        finally:
+            del results  # as in read
+        return names, tuple(solutions)
+
+    (names, found), invalid = read_solutions(reply, request, bindings_of)
     if _GROUPED.search(request.text):
         found = tuple(solution for solution in found if solution)  # of no groups rdflib makes one without a binding
     cut = why_cut(reply, request, len(found) + invalid)
@@ -181,25 +197,6 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
     if is_json and not (b'"results"' in body or b'"boolean"' in body):
         raise _no_results_error(body, request)
     raise _malformed_error(why, request, said=excerpt(body, request))
-
-
-def _names_and_solutions(
-    found: ox.QuerySolutions, *, request: SparqlRequest
-) -> tuple[tuple[str, ...], tuple[Solution, ...]]:
-    names = tuple(variable.value for variable in found.variables)
-    solutions: list[Solution] = []
-    try:
-        for solution in found:
-            if len(solutions) >= MAX_SOLUTIONS:
-                message = f"more than {MAX_SOLUTIONS:,} solutions of {request.what}"
-                raise request.reply_error(message, "E_LIMIT", "ask for less at once", limit="solutions")
-            if solutions and not len(solutions) % _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK:
-                request.raise_if_over()
-            terms = zip(names, solution, strict=True)
-            solutions.append(Bindings(request, {name: term for name, term in terms if term is not None}))
-    finally:
-        del found  # as in read
-    return names, tuple(solutions)
 
 
 def media_type(reply: HttpReply) -> str:
