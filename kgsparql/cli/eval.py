@@ -147,6 +147,8 @@ def run(
 
     names = plans.checked_names(asked.retriever)
     options = plans.options_by_method(options_of(asked.option), names)
+    is_with_model = model.is_named and not model.no_model
+    methods, notes = plans.load_methods(names, options, model=is_with_model)
     begun = Run.open(asked.output) if asked.resume else None
     if begun is None:
         check_new(asked.output)
@@ -156,11 +158,10 @@ def run(
         direction=c.checked_direction(asked.direction), seed=asked.seed, complete=asked.complete,
         qualifiers=asked.qualifiers,
     ) as (knowledge, asking):  # fmt: skip
-        graph.say("" if asking.model is not None or model.no_model else HOW_TO_ADD)
-        methods, notes = plans.load_methods(names, options, model=asking.model is not None)
+        graph.say("" if is_with_model or model.no_model else HOW_TO_ADD)
         graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)
-        workers = asked.workers or (4 if asking.model is not None or knowledge.graph.is_remote else 1)
+        workers = asked.workers or (4 if is_with_model or knowledge.graph.is_remote else 1)
         plan = plans.Plan(
             questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics, workers=workers,
         )  # fmt: skip

@@ -24,8 +24,7 @@ RESAMPLES = 10_000
 
 FEW = 30  # with fewer values, a bootstrap interval is rough and tends to be too narrow
 
-# With their counts, the values that are drawn at once take 64 MB, and the means of so many columns 40 MB.
-_MAX_VALUES_DRAWN, _MAX_COLUMNS = 4_000_000, 512
+_MAX_VALUES_DRAWN = 4_000_000  # at once: with their counts they take 64 MB
 
 _MAX_EXCHANGED_EXACTLY = 13  # of at most so many values that differ, all 8,192 exchanges are tried
 _Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
@@ -188,9 +187,7 @@ def _equal_length_batches(columns: Sequence[Values]) -> Iterator[tuple[list[int]
         by_length[len(column)].append(i)
     by_length.pop(0, None)
     for same in by_length.values():
-        for at in range(0, len(same), _MAX_COLUMNS):
-            batch = same[at : at + _MAX_COLUMNS]
-            yield batch, np.stack([columns[i] for i in batch], axis=1)
+        yield same, np.stack([columns[i] for i in same], axis=1)
 
 
 def _chance_of_sums(columns: Sequence[Values]) -> list[float]:

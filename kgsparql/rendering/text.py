@@ -138,11 +138,9 @@ def cost_parts(usage: Mapping[str, Any]) -> list[str]:
     parts = [counted(usage.get("queries", 0), "query", "queries") + before, counted(calls, "model call") + kept]
     if calls:
         parts.append(f"{usage.get('tokens', 0):,} tokens")
-        cost = usage.get("cost") or 0.0
-        amount = (
-            f"{cost:.2f}" if cost >= 1 or not cost else f"{float(f'{cost:.2g}'):.12f}".rstrip("0")
-        )  # in plain digits
-        parts += [] if usage.get("cost") is None else [f"cost {amount}"]
+        if (cost := usage.get("cost")) is not None:  # in plain digits, however small
+            small = f"{float(f'{cost:.2g}'):.12f}".rstrip("0")
+            parts.append(f"cost {small if 0 < cost < 1 else f'{cost:.2f}'}")
     return parts if usage.get("seconds") is None else [*parts, f"{usage['seconds']:.2f} s"]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.unclear_names import content_words
 from kgsparql.dataclasses import dataclass
@@ -24,6 +24,7 @@ from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.user_query import is_nothing
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
@@ -264,10 +265,10 @@ def _ask_result(answer: Answer, given: Any) -> Json:
     Unless more is asked for, only what sure answers rest on is shown, and only these; what is in doubt in short.
     """
     best = frozenset() if answer.gaps else frozenset(answer.best)
-    cited = [marker for one in answer.answers if one in best for marker in one.markers[:1]]
-    if best and not answer.is_ranked:
-        cited = list(answer.cited)
-    if not cited or "max_evidence" in given.model_fields_set:
+    cited = list(answer.cited)
+    if answer.is_ranked:
+        cited = [marker for one in answer.answers if one in best for marker in one.markers[:1]]
+    if not (best and cited) or "max_evidence" in given.model_fields_set:
         cited = [*answer.cited, *(item.marker for item in answer.evidence)]
     shown = [answer.evidence[marker] for marker in dict.fromkeys(cited)][: given.max_evidence]
     markers = {item.marker for item in shown}
@@ -284,29 +285,24 @@ def _ask_result(answer: Answer, given: Any) -> Json:
     more = [f"{most} of {known:,} {what}" for what, (known, most) in cuts.items() if known > most]
     gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
     notes = _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
+    notes += [] if answer.error is None else [f"part of the graph failed: {answer.error.message}"]
     made = {
         "status": answer.status, "text": _answer_text(answer), "confidence": answer.confidence,
         "is_ranked": answer.is_ranked, "grounding": answer.grounding,
         "answers": [
-            _term_json(
-                one.term, one.label, markers=[marker for marker in one.markers if marker in markers],
-                is_best=one in best, description=one.description,
-            )
+            _meaning_json(one, markers=[own for own in one.markers if own in markers], is_best=one in best)
             for one in answers
         ],
         "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
         "linked": [
             _term_json(
                 link.term, link.label, words=printable(link.mention.text, 200),
-                alternatives=[
-                    _term_json(one.term, one.label, description=one.description)
-                    for one in link.likely_alternatives[:_MAX_MEANINGS]
-                ],
+                alternatives=[_meaning_json(one) for one in link.likely_alternatives[:_MAX_MEANINGS]],
             )
             for link in answer.linked
         ],
         "not_understood": gaps,
-        "notes": notes if answer.error is None else [*notes, f"part of the graph failed: {answer.error.message}"],
+        "notes": notes,
         "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
     }  # fmt: skip
     return made if best or given.model_fields_set - {"question", "entities"} else _shortened_reply(made)
@@ -380,6 +376,10 @@ def _term_json(term: Term, label: str | None, **more: Any) -> Json:
     if "description" in more:
         more["description"] = printable(more["description"], _MAX_CHARACTERS)
     return {"term": written, "label": printable(name, _MAX_CHARACTERS), **_members_present(**more)}
+
+
+def _meaning_json(one: AnswerTerm | LinkedEntity, **more: Any) -> Json:
+    return _term_json(one.term, one.label, **more, description=one.description)
 
 
 def _row_json(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[Json | None]:

@@ -104,9 +104,6 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
             hint = f"for example -O mindmap.{printable(name, 60)}=…"
             raise OptionError(f"-O {printable(name, 60)}: of which method?", hint=hint)
         found.setdefault(method or names[0].removesuffix(NO_MODEL), {})[option] = value
-    for method, own in found.items():  # before anything long begins
-        if method == AUTO or method in retrievers.names():
-            retrievers.load(method, own)
     return found
 
 
