@@ -99,7 +99,15 @@ class AnswerFile:
         answers: list[KeptAnswer] = []
         damaged: list[AnswerFileError] = []
         unanswered = 0
-        for what, number, part in _json_parts(data):
+        try:
+            whole = _parsed_json(data)
+            parts: list[Any] = whole if isinstance(whole, list) else [whole]
+            what = "object" if isinstance(whole, list) else "line"
+        except AnswerFileError:  # a text in JSON may hold what ends a line elsewhere, such as U+2028
+            parts, what = data.split(b"\n"), "line"
+        for number, part in enumerate(parts, 1):
+            if isinstance(part, bytes) and not part.strip():
+                continue
             try:
                 found = _parsed_json(part) if isinstance(part, bytes) else part
                 if isinstance(found, dict) and found.get("status") in ("empty", "error"):  # a list is no status
@@ -121,16 +129,6 @@ def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
     if isinstance(answer, Mapping):
         return _answer_of_object(answer)
     return _answer_of_object(_parsed_json(answer.encode() if isinstance(answer, str) else answer))
-
-
-def _json_parts(data: bytes) -> list[tuple[str, int, Any]]:
-    """List the objects of a list, or the lines that are to be read one by one, with their numbers."""
-    try:
-        whole = _parsed_json(data)
-    except AnswerFileError:
-        lines = enumerate(data.split(b"\n"), 1)  # a text in JSON may hold what ends a line elsewhere, such as U+2028
-        return [("line", number, line) for number, line in lines if line.strip()]
-    return [("object", *one) for one in enumerate(whole, 1)] if isinstance(whole, list) else [("line", 1, whole)]
 
 
 def _parsed_json(data: bytes) -> Any:

@@ -48,9 +48,14 @@ def with_prose(made: Answer, session: Session) -> Answer:
     shown: tuple[str, ...] = ()
     notes, dropped, writing = made.notes, 0, replace(session, model=session.writer)
     try:
-        markers = tuple(item.marker for item in chosen[:_MAX_FACTS])  # one for each sentence: a list never ends
+        cited, most = chosen[:_MAX_FACTS], _MAX_FACT_CHARACTERS
+        markers = tuple(item.marker for item in cited)  # one for each sentence: a list never ends
         sentence = {"text": str, "marker": markers}
-        call = Call("prose", _RULES, _told_facts(made, chosen, session), {"sentences": [sentence]}, _sentences_in)
+        named = "; ".join(one.label for one in made.best[:_MAX_FACTS])
+        said_of = [(named if made.value is None else made.text.partition("\n")[0]) or str(made)]
+        facts = fenced("facts", (f"{item.marker} {item.text}" for item in cited), limit=most)
+        told = [f"Question: {plain(session.original, 4000)}", facts, fenced("answer", said_of, limit=most)]
+        call = Call("prose", _RULES, "\n".join(told), {"sentences": [sentence]}, _sentences_in)
         said = writing.ask_model(call, required=True) or []
         dropped = len(said)
         for one in said[:_MAX_SENTENCES]:
@@ -67,16 +72,6 @@ def chosen_evidence(made: Answer) -> Evidence:
     """Return what the answer itself rests on; of ranked candidates, what the best came from."""
     best = (one.markers[:1] if made.is_ranked else one.markers for one in made.best)
     return made.evidence.keep([marker for markers in best for marker in markers] or made.cited)
-
-
-def _told_facts(made: Answer, chosen: Evidence, session: Session) -> str:
-    names = (
-        "; ".join(one.label for one in made.best[:_MAX_FACTS]) if made.value is None else made.text.partition("\n")[0]
-    )
-    facts = (f"{item.marker} {item.text}" for item in chosen[:_MAX_FACTS])
-    asked = f"Question: {plain(session.original, 4000)}\n{fenced('facts', facts, limit=_MAX_FACT_CHARACTERS)}\n"
-    answer = fenced("answer", [names or str(made)], limit=_MAX_FACT_CHARACTERS)
-    return asked + answer
 
 
 def _sentences_in(text: str) -> list[str]:

@@ -158,10 +158,12 @@ def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequenc
     """Compare what a query gives now with what it gave; of what was cut, or kept only in part, only what is sure."""
     column = "" if item.ends is None else "answer"  # what is said of each end is kept in part, too
     then, now = _solution_rows(before, only=column), _solution_rows(after, only=column)
+    answers = frozenset((term,) for term in item.answers)
+    # What is known to be what the query gave: an item is cited also for terms on the way to its ends.
+    old = then | answers if len(then | answers) == item.ends else then | (answers & now)
     if item.is_computed and item.rows is not None:
-        width = max(map(len, item.rows), default=0)
+        width, old = max(map(len, item.rows), default=0), _without_blanks(item.rows)
         then, now = (frozenset(row[:width] for row in rows) for rows in (then, now))
-    old = _known_rows(item, then, now)
     gone, new = _rows_without(old, now), () if item.is_part else _rows_without(now, old)
     is_in_part = item.ends is not None and item.ends > len(old)
     is_whole = all(result.complete for result in after)
@@ -175,14 +177,6 @@ def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequenc
         return RecheckedItem(item, "unknown", why="the file does not say what was computed")
     why = f"it led to {item.ends:,}, and leads to {len(now):,} now" if is_in_part else ""
     return RecheckedItem(item, "changed", gone=gone, new=() if is_in_part else new, why=why)
-
-
-def _known_rows(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozenset[Row]:
-    """Return what is known to be what the query gave: an item is cited also for terms on the way to its ends."""
-    if item.is_computed and item.rows is not None:
-        return _without_blanks(item.rows)
-    answers = frozenset((term,) for term in item.answers)
-    return then | answers if len(then | answers) == item.ends else then | (answers & now)
 
 
 def _rows_without(rows: Iterable[Row], others: Iterable[Row]) -> tuple[Row, ...]:

@@ -324,14 +324,20 @@ class FederatedGraph(KnowledgeGraph):
         return merged([*self._replies(query, deadline).values()], query.counts)
 
     def _replies(self, query: Query, deadline: float | None) -> dict[int, Solutions]:
-        """Return the solutions of each member, blank nodes with names that no other member has."""
+        """Return the solutions of each member, blank nodes with names that no other has; who cut them is said."""
 
         def select(member: KnowledgeGraph) -> Solutions:
             left_s = None if deadline is None else max(0.001, deadline - time.monotonic())
             return member.select(query, left_s)
 
         replies = self.ask_each(select, deadline)
-        return {at: _renamed_solutions(found, at, self._members[at].name) for at, found in replies.items()}
+        for at, found in replies.items():
+            own, solutions = partial(_name_in_federation, at), found.solutions
+            if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
+                solutions = tuple({n: renamed(term, own) for n, term in s.items()} for s in solutions)
+            cut = found.cut and f"{self._members[at].name}: {found.cut}"
+            replies[at] = replace(found, solutions=solutions, cut=cut)
+        return replies
 
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T], deadline: float | None = None) -> dict[int, _T]:
         """Ask each member, remote ones side by side; return the replies by place, without the members that fail."""
@@ -367,14 +373,6 @@ def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, 
             name = f"{member.name} ({next(numbers)})"
         named[name] = member if name == member.name else member.changed(name=name)
     return tuple(named.values())
-
-
-def _renamed_solutions(found: Solutions, place: int, name: str) -> Solutions:
-    """Rename the blank nodes of solutions, and say where they are cut that it was this member."""
-    solutions, own = found.solutions, partial(_name_in_federation, place)
-    if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
-        solutions = tuple({n: renamed(term, own) for n, term in s.items()} for s in solutions)
-    return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
 
 
 def _name_in_federation(place: int, node: BlankNode) -> BlankNode:

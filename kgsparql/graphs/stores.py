@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
 import pyoxigraph as ox
@@ -55,6 +55,7 @@ from kgsparql.storage.files import (
 )
 
 T = TypeVar("T")
+_Job: TypeAlias = tuple[RdfFile, str | None]  # a file to load, and its own named graph
 
 _CACHE_WAIT_S, _STILL_WRITING_S = 600.0, 5.0
 _UNMERGED = 2_000_000
@@ -68,15 +69,6 @@ class LoadReport:
 
     loaded: tuple[StoredSource, ...]
     unchanged: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A file to load, its name in the manifest, and its own named graph."""
-
-    file: RdfFile
-    source: str
-    graph: str | None
 
 
 def load_store(
@@ -112,7 +104,7 @@ def load_store(
         if not is_store(target) and (any(target.iterdir()) if target.is_dir() else target.exists()):
             what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
-        jobs = [_job_for_file(file, file.iri.value if graph is True else named, target, spools) for file in files]
+        jobs = [(_spooled(file, target, spools), file.iri.value if graph is True else named) for file in files]
         to_read, unchanged = _plan_of_load(jobs, read_manifest(target), options, target)
         if not to_read:
             return LoadReport((), unchanged)
@@ -135,15 +127,19 @@ def read_with_base(read: Callable[[ReadOptions], T], options: ReadOptions, given
     return read(replace(options, base=OWN_BASE))
 
 
-def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
-    """Make the job for a file; standard input is copied to a file first, because it is read twice."""
+def _spooled(file: RdfFile, target: Path, spools: ExitStack) -> RdfFile:
+    """Copy standard input to a file first, because it is read twice."""
     if file.path is not None:
-        return _Job(file, str(file.path.resolve()), graph)
+        return file
     spool = partial_path(target)
     spools.callback(spool.unlink, missing_ok=True)
     with spool.open("xb") as copy:
         shutil.copyfileobj(standard_input(), copy)
-    return _Job(RdfFile(file.name, spool), file.name, graph)
+    return RdfFile(file.name, spool)
+
+
+def _name_in_manifest(file: RdfFile) -> str:
+    return file.name if file.name == "-" else os.path.realpath(str(file.path))
 
 
 def _plan_of_load(
@@ -153,15 +149,15 @@ def _plan_of_load(
     to_read, unchanged = [], []
     held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
     recipes = {options.recipe, replace(options, base=options.base or OWN_BASE).recipe}
-    for job in jobs:
-        name, sha256 = job.file.name, job.file.sha256() if held else ""
-        if any((sha256, job.graph, recipe) in held for recipe in recipes):
+    for file, graph in jobs:
+        name, own, sha256 = file.name, _name_in_manifest(file), file.sha256() if held else ""
+        if any((sha256, graph, recipe) in held for recipe in recipes):
             unchanged.append(name)
             continue
-        to_read.append(job)
+        to_read.append((file, graph))
         for source in manifest.sources:
-            if _is_same_file(source.source, job.source) or job.graph in {source.graph or "", *source.graphs}:
-                again = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), job.source]))
+            if _is_same_file(source.source, own) or graph in {source.graph or "", *source.graphs}:
+                again = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), own]))
                 place = shlex.quote(str(target))
                 raise StoreError(
                     f"{name}: changed since it was loaded into {target}",
@@ -187,7 +183,7 @@ def _fill_store(
         # Who let others read the store lets them read the next state of it; a new one is its owner's alone.
         partial.mkdir(old.stat().st_mode & 0o777 if old else 0o700)
         store = _store_to_fill(partial, old)
-        loaded = tuple([_load_file(store, job, options, progress) for job in jobs])
+        loaded = tuple([_load_file(store, *job, options, progress) for job in jobs])
         if sum(source.triples for source in loaded) > _UNMERGED:
             store.optimize()
         store.flush()
@@ -229,10 +225,11 @@ def _refuse_foreign_writer(directory: Path) -> None:
             raise StoreLockedError(why, hint="close it there", pid=None) from error
 
 
-def _load_file(store: ox.Store, job: _Job, options: ReadOptions, progress: Progress | None) -> StoredSource:
+def _load_file(
+    store: ox.Store, file: RdfFile, name: str | None, options: ReadOptions, progress: Progress | None
+) -> StoredSource:
     """Load a file; Ctrl-C ends it where the engine asks for the next bytes."""
-    file, graph, size_before = job.file, IRI(job.graph) if job.graph else None, len(store)
-    rdf_format = format_of(file, options)
+    graph, size_before, rdf_format = IRI(name) if name else None, len(store), format_of(file, options)
 
     def told(phase: str, done: int, total: int) -> None:
         if progress is not None:
@@ -246,7 +243,8 @@ def _load_file(store: ox.Store, job: _Job, options: ReadOptions, progress: Progr
     else:
         with opened(file, options, told) as reader:
             store.bulk_load(cast("IO[bytes]", reader), rdf_format, base_iri=options.base_of(file), to_graph=graph)
-    return stored_source(file, options, source=job.source, graph=graph, triples=len(store) - size_before)
+    triples = len(store) - size_before
+    return stored_source(file, options, source=_name_in_manifest(file), graph=graph, triples=triples)
 
 
 def describe_store(directory: str | Path) -> Manifest:
@@ -367,7 +365,7 @@ def graph_in_cache(
             remove(target, target)
     if notes is not None:
         notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
-    jobs = [_Job(file, os.path.realpath(str(file.path)), graph) for file, graph in zip(files, graphs, strict=True)]
+    jobs = list(zip(files, graphs, strict=True))
     with writer_lock(target, wait_s=_CACHE_WAIT_S):
         remove_leftovers(target)
         if is_store(target):  # another process has created it while we waited

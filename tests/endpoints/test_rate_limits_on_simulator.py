@@ -11,7 +11,6 @@ import pytest
 
 import kgsparql
 from kgsparql import EndpointGraph, KnowledgeBase, Query
-from kgsparql.errors import KgsparqlError, UnreachableError
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Seen, sends
@@ -35,21 +34,6 @@ def charged(seconds: float) -> Callable[[Seen], float]:
 
 def graph_of(simulator: WikidataSimulator, *, timeout_s: float = 30.0, **profile: Any) -> EndpointGraph:
     return EndpointGraph(simulator.url, profile=simulator.profile(**profile), timeout_s=timeout_s)
-
-
-def test_E24_a_bad_hour_or_wrong_queries_of_a_model_end_the_asking_before_a_ban(nobel_url: str) -> None:
-    broken = sends(reply(b"java.lang.OutOfMemoryError", status="500 Broken", type="text/plain"))
-    for fault, query, most in ((broken, SMALL, 15), (None, Query("wrong", "SELECT"), 29)):
-        with WikidataSimulator(nobel_url, faults=lambda _, fault=fault: fault) as simulator:
-            graph = graph_of(simulator)
-            for _ in range(80):
-                with pytest.raises(KgsparqlError) as caught:
-                    graph.select(query)
-        assert 1 <= len(simulator.requests) <= most
-        assert isinstance(caught.value, UnreachableError)
-        assert caught.value.retryable
-        assert caught.value.hint
-        assert simulator.throttled == 0
 
 
 @pytest.fixture(scope="module")

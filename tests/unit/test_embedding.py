@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import traceback
@@ -281,20 +280,6 @@ def test_weights_that_changed_under_the_same_name(path: Path) -> None:
         assert vectors.shape == (3, 128)
         assert np.array_equal(cached.embed(["d e f", "a b c"]), vectors[[2, 0]])
     assert inner.texts == ["new text", "a b c", "new text", "d e f"]
-
-
-def test_a_damaged_vector_is_made_again(path: Path) -> None:
-    with closing(CachedEmbedder(Counting(), path)) as cached:
-        right = cached.embed(["a b", "c d", "e f", "g h"])
-    with closing(sqlite3.connect(path)) as connection, connection:
-        keys = [key for (key,) in connection.execute("SELECT key FROM vector ORDER BY id")]
-        for key, bad in zip(keys, [b"short", np.full(64, np.nan, "<f4").tobytes(), np.ones(64, "<f4").tobytes()],
-                            strict=False):  # fmt: skip
-            connection.execute("UPDATE vector SET numbers = ? WHERE key = ?", (bad, key))
-    inner = Counting()
-    with closing(CachedEmbedder(inner, path)) as cached:
-        assert np.array_equal(cached.embed(["a b", "c d", "e f", "g h"]), right)
-    assert sorted(inner.texts) == ["a b", "c d", "e f"]
 
 
 def test_the_oldest_make_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,6 @@ from kgsparql.exploration.counting import counted
 from kgsparql.graphs import load_store, open_graph, open_store, oxigraph
 from kgsparql.graphs.adjacency import open_adjacency
 from kgsparql.graphs.files import ReadOptions, rdf_files
-from kgsparql.graphs.manifest import corrupt_store
 from kgsparql.graphs.stores import graph_in_cache, place_in_cache
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
@@ -338,11 +337,6 @@ def test_only_its_owner_reads_the_copies_and_indexes_of_a_graph_that_is_kept(
         assert store.stat().st_mode & 0o777 == 0o750 & ~umask
     finally:
         os.umask(before)
-
-
-def test_a_damaged_copy_is_mended_by_another_command_than_a_damaged_store(tmp_path: Path) -> None:
-    assert "kgsparql load FILE --store NEW" in corrupt_store(tmp_path / "S", "why").hint
-    assert "kgsparql cache --clear graphs" in corrupt_store(cache_directory().absolute() / "graphs" / "k", "why").hint
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

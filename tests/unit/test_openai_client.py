@@ -1,13 +1,11 @@
 """The client of model servers: what it passes on, what it tries again, when it gives up, and what it never says."""
 
 import gc
-import gzip
 import json
 import logging
 import threading
 import time
 import traceback
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -147,27 +145,15 @@ def test_a_list_of_models_that_is_none_is_an_error() -> None:
 
 
 def test_one_connection_serves_one_call_after_the_other_and_is_opened_again_whoever_closed_it() -> None:
-    longer = Raw(b'{"choices": []}{"choices": [1]}', length=15)
-    script = [Text("a"), Status(500), Text("b"), Status(400), Text("c"), Html(), Text("d"), longer, Text("next")]
-    with ModelServer(script) as server, OpenAIClient(server.url) as asking:
-        said = []
-        for _ in range(6):
-            try:
-                said.append(content(asking.chat(BODY)))
-            except ModelError:
-                said.append("error")
-        assert said == ["a", "b", "error", "c", "error", "d"]
+    with ModelServer([Text("a"), Status(500), Text("b")]) as server, OpenAIClient(server.url) as asking:
+        assert [content(asking.chat(BODY)) for _ in range(2)] == ["a", "b"]
         assert server.connections == 1
-        assert asking.chat(BODY) == {"choices": []}
-        time.sleep(0.05)
-        assert content(asking.chat(BODY)) == "next", "what is longer than was said is no reply to the next request"
-        before = server.connections
         server.drop_connections()
         time.sleep(0.05)
-        assert content(asking.chat(BODY)) == "next"
+        assert content(asking.chat(BODY)) == "b"
         asking.close()
         asking.chat(BODY)
-        assert server.connections == before + 2
+        assert server.connections == 3
     with ModelServer() as server:
         OpenAIClient(server.url).chat(BODY)  # nobody closes it
         gc.collect()  # an open socket would be a warning, and so an error
@@ -326,29 +312,6 @@ def test_M07_a_reply_of_1_MB_or_one_that_never_ends_is_an_error(monkeypatch: pyt
         monkeypatch.setattr(openai_client, "EMBEDDINGS_BYTES", 1_000_000)
         with pytest.raises(ModelReplyError, match="longer than 976 KiB"):
             asking.embeddings({"model": "m", "input": ["a"]})
-
-
-def test_M07_of_a_small_body_that_unpacks_to_much_no_more_is_read_than_is_said() -> None:
-    headers = {"Content-Encoding": "gzip"}
-    bombs = [gzip.compress(start + b"word " * 10_000_000) for start in (b'{"choices": "', b'{"error": "')]
-    tracemalloc.start()
-    try:
-        assert chat([Raw(bombs[0], headers=headers)])[0].code == "E_LIMIT"
-        error, _ = chat([Raw(bombs[1], headers=headers, status=400)])
-        assert tracemalloc.get_traced_memory()[1] < 30_000_000
-    finally:
-        tracemalloc.stop()
-    assert "word word" in error.message
-    assert len(error.message) < 300
-
-
-def test_packed_replies_are_unpacked() -> None:
-    packed = gzip.compress(json.dumps({"choices": [], "text": "x" * 300_000}).encode())
-    headers = {"Content-Encoding": "gzip"}
-    assert len(chat([Raw(packed, headers=headers)])[0]["text"]) == 300_000
-    assert chat([Raw(packed[:-20], headers=headers)])[0].code == "E_LLM_PARTIAL"
-    assert chat([Raw(b"not packed", headers=headers)])[0].code == "E_LLM_FORMAT"
-    assert "packed as br" in chat([Raw(b"x", headers={"Content-Encoding": "br"})])[0].message
 
 
 @pytest.mark.parametrize("script", [[Slow(30)], [Drip(Status(500))], [Status(429, {"Retry-After": "0"}), Drip()]])

@@ -156,9 +156,12 @@ def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
     unused = [prefixes.compress(one) for one, use in uses.items() if use not in found]
     if unused:
         return f"no triple here has the predicate {printable(', '.join(unused), 400)}"
-    alone = [own for own in facts if (own,) not in found]
-    if alone:
-        return _unmatched_text(alone[0], patterns.names, prefixes)
+    if alone := [own for own in facts if (own,) not in found]:
+        kind, is_text = alone[0].object, isinstance(alone[0].object, Literal)
+        if alone[0].predicate == RDF_TYPE and isinstance(kind, IRI):
+            return f"nothing here is of the class {printable(prefixes.compress(kind), 200)}"
+        tag = "; a text matches only with its language or datatype: better start from the IRI" * is_text
+        return f"no triple here matches {_written_fact(alone[0], patterns.names, prefixes)}{tag}"
     numbers = range(2, len(facts) + 1)
     together = _probes_found((tuple(facts[:n]) for n in numbers), run) if numbers else set()
     for n in numbers:
@@ -167,17 +170,6 @@ def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
             others = before[0] if n == 2 else f"the {n - 1} patterns before it"
             return f"both {last} and {others} are found here, but never together"
     return f"its triple patterns are found here, together; {_BESIDE} leaves nothing of them" if facts else ""
-
-
-def _unmatched_text(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
-    if fact.predicate == RDF_TYPE and isinstance(fact.object, IRI):
-        return f"nothing here is of the class {printable(prefixes.compress(fact.object), 200)}"
-    with_tag = (
-        "; a text matches only with its language or datatype: better start from the IRI"
-        if isinstance(fact.object, Literal)
-        else ""
-    )
-    return f"no triple here matches {_written_fact(fact, names, prefixes)}{with_tag}"
 
 
 def _written_fact(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
