@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings
-from kgsparql.dataclasses import asdict, dataclass, replace
+from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.errors import KEY_VARIABLE, CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
 
@@ -121,16 +121,6 @@ class GraphOptions(FileOptions):
     def reading(self) -> dict[str, Any]:
         """The options of :func:`kgsparql.graphs.open_graph`."""
         return {**super().reading, "cache": not self.no_cache}
-
-    def one_by_one(self) -> list[GraphOptions]:
-        """Return the options of each graph alone; all files together are one graph."""
-        from kgsparql.graphs import groups_of, is_graph_by_itself
-
-        groups = groups_of(self.sources)
-        if len(groups) < 2:
-            return [self]
-        plain = replace(self, **asdict(FileOptions()))
-        return [replace(plain if is_graph_by_itself(group[0]) else self, kg=[*map(str, group)]) for group in groups]
 
     def say(self, message: str) -> None:
         """Write a line to stderr, unless ``-q`` is set."""

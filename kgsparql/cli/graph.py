@@ -215,13 +215,16 @@ def info(
 
     Of several graphs, what each of them holds, in JSON as a list.
     """
+    from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.made_questions.examples import example_questions
 
-    form, graphs = c.chosen_format(form, output, ("text", "json")), []
-    for one in graph.one_by_one():
-        # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
-        with one.opened(languages=c.languages(lang), embedder="none") as knowledge:
-            graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
+    form = c.chosen_format(form, output, ("text", "json"))
+    # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
+    how: dict[str, Any] = {"languages": c.languages(lang), "embedder": "none"}
+    with graph.opened(**how) as knowledge:
+        members = knowledge.graph.members
+        each = [KnowledgeBase(one, index=graph.index, **how) for one in members] if len(members) > 1 else [knowledge]
+        graphs = [{**one.info(), "example_questions": example_questions(one)} for one in each]
     if form == "json":
         c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
     else:

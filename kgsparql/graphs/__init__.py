@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kgsparql.graphs.federated_graph import FederatedGraph
     from kgsparql.graphs.oxigraph import OxigraphGraph
     from kgsparql.graphs.sources import (
-        groups_of,
-        is_graph_by_itself,
         names_endpoint,
         open_embedded,
         open_graph,
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.stores import describe_store, load_store, open_store
 
 __all__ = [
-    "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store", "groups_of", "is_graph_by_itself",
+    "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store",
     "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store",
 ]  # fmt: skip
 _HOMES = {
