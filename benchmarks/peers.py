@@ -201,7 +201,7 @@ def _row(fields: Mapping[str, str | None], *, method: str) -> Row:
         cost=published.get("cost"),
     )
     shown = tuple((str(t.subject), str(t.predicate), str(t.object)) for t in context)
-    evidence = (RecordedEvidence("P1", "path", "", triples=shown),) if shown else ()
+    evidence = (RecordedEvidence("P1", shown),) if shown else ()
     answer = fields.get("generated_answer") or ""
     record = Record(
         question=question.id, method=method, status="answered", text=answer, evidence=evidence, measured=spent

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.rdf.terms import IRI
 
@@ -42,8 +42,7 @@ def record(
     """What a method made of a question: answers of one path each, the best first."""
     items = [
         RecordedEvidence(
-            marker=f"P{i}", kind="path", text=f"Topic —film→ {name}", score=1 / i, ends=(iri(name),),
-            triples=((iri("topic"), iri("film"), iri(name)),), verified=(True,),
+            marker=f"P{i}", triples=((iri("topic"), iri("film"), iri(name)),), verified=(True,),
         )
         for i, name in enumerate(answers, 1)
     ]  # fmt: skip
@@ -51,7 +50,7 @@ def record(
     made = {
         "status": status, "text": ", ".join(answers), "ranked": True,
         "score": {0: None, 1: 1.0}.get(len(answers), 0.5),
-        "linked": (RecordedLink(iri("topic"), "Topic", "Topic", "exact", 1.0),), **fields,
+        "linked": ((iri("topic"),),), **fields,
     }  # fmt: skip
     return Record(
         question=asked.id,

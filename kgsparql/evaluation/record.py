@@ -1,4 +1,4 @@
-"""The record of one question with one method, a line of a run's file: enough for any metric, now or later."""
+"""The record of one question with one method, a line of a run's file: what metrics are made of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from kgsparql.dataclasses import asdict, dataclass, fields
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL
-from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
 
 
@@ -37,30 +36,11 @@ class RecordedEvidence:
 
     :param triples: each as its three terms in N-Triples syntax.
     :param verified: for each triple, whether it was found again; ``None`` where that could not be checked.
-    :param ends: everything it leads to, as terms in N-Triples syntax.
     """
 
     marker: str
-    kind: str
-    text: str
-    score: float = 0.0
     triples: tuple[tuple[str, str, str], ...] = ()
     verified: tuple[bool | None, ...] = ()
-    ends: tuple[str, ...] = ()
-    cuts: tuple[str, ...] = ()
-    query: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedLink:
-    """Entity that was found in the question, in N-Triples syntax, and the other candidates, the best first."""
-
-    term: str
-    label: str
-    mention: str = ""
-    matched: str = ""
-    score: float = 0.0
-    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +74,9 @@ class Record:
         method: the confidence. ``None`` if there is no answer, and of a baseline.
     :param is_sure: the answer accounts for all of the question, and nothing failed: it was given as *the* answer, and
         not as *no sure answer*.
-    :param linked: the entities found in the question.
+    :param linked: of each name in the question, the entity that was taken and the other candidates, the best first.
     :param is_without_model: a model was to be asked, and this is the answer without it: it failed, or was not trusted.
-    :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out.
+    :param is_cut_short: a limit, or the end of the budget or graph, left something out, of the evidence or on the way.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
     :param value: the number, date, or yes or no that was computed, in N-Triples syntax; empty where none was.
     :param rows: of a computed table, each cell as ``(term, label)``.
@@ -116,9 +96,8 @@ class Record:
     is_sure: bool = False
     answers: tuple[RecordedAnswer, ...] = ()
     evidence: tuple[RecordedEvidence, ...] = ()
-    linked: tuple[RecordedLink, ...] = ()
+    linked: tuple[tuple[str, ...], ...] = ()
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    notes: tuple[str, ...] = ()
     is_cut_short: bool = False
     is_without_model: bool = False
     fallbacks: tuple[tuple[str, str], ...] = ()
@@ -155,9 +134,9 @@ class Record:
                 for one in answer.answers
             ),
             evidence=tuple(map(_recorded_evidence, answer.evidence)),
-            linked=tuple(map(_recorded_link, answer.linked)),
+            linked=tuple(tuple(str(one.term) for one in (link, *link.candidates)) for link in answer.linked),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
-            notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
+            is_cut_short=any(note.code in CUT_SHORT for note in answer.notes) or any(i.cuts for i in answer.evidence),
             is_without_model=any(note.code in WITHOUT_MODEL for note in answer.notes),
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
             value="" if answer.value is None else str(answer.value), rows=_table_rows(answer),
@@ -198,14 +177,5 @@ def _table_rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:
 
 
 def _recorded_evidence(item: EvidenceItem) -> RecordedEvidence:
-    return RecordedEvidence(
-        marker=item.marker, kind=item.kind, text=item.text, score=round(item.score, 6),
-        triples=tuple((str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples),
-        verified=tuple(c.verified for c in item.triples), ends=tuple(map(str, item.ends)),
-        cuts=tuple(map(str, item.cuts)), query=item.query.text,
-    )  # fmt: skip
-
-
-def _recorded_link(link: LinkedEntity) -> RecordedLink:
-    others = tuple(str(other.term) for other in link.candidates)
-    return RecordedLink(str(link.term), link.label, link.mention.text, link.matched, round(link.score, 6), others)
+    triples = tuple((str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples)
+    return RecordedEvidence(item.marker, triples, tuple(cited.verified for cited in item.triples))

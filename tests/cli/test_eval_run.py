@@ -107,7 +107,7 @@ def test_a_stopped_run_goes_on_and_comes_to_the_same(
     assert answers.read_bytes().count(b"\n") == 8, "nothing was asked twice"
     for method in ("mindmap", "path_ranking"):
         found, wanted = (
-            {i: (r.answers, r.evidence, r.linked, r.notes) for i, r in Made.open(d).records(method).items()}
+            {i: (r.answers, r.evidence, r.linked) for i, r in Made.open(d).records(method).items()}
             for d in (stopped, whole)
         )
         assert found == wanted

@@ -6,7 +6,7 @@ from typing import Any
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.metrics.judging import Group
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence, RecordedLink
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence
 from kgsparql.rdf.terms import IRI, Triple
 from tests.world import EX
 
@@ -44,12 +44,12 @@ def item(
 ) -> RecordedEvidence:
     """A piece of evidence; its triples were found again, unless said otherwise."""
     made = tuple((str(t.subject), str(t.predicate), str(t.object)) for t in map(triple, triples))
-    return RecordedEvidence(marker, "path", "", triples=made, verified=tuple(verified or [True] * len(made)), **fields)
+    return RecordedEvidence(marker, triples=made, verified=tuple(verified or [True] * len(made)), **fields)
 
 
-def link(name: str, *candidates: str) -> RecordedLink:
+def link(*names: str) -> tuple[str, ...]:
     """An entity that was found in the question, and what else was thought of."""
-    return RecordedLink(f"<{EX}{name}>", name, candidates=tuple(f"<{EX}{other}>" for other in candidates))
+    return tuple(f"<{EX}{name}>" for name in names)
 
 
 def topics(names: str) -> tuple[Topic, ...]:

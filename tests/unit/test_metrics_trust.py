@@ -29,7 +29,7 @@ def test_grounded_is_an_answer_whose_citations_all_hold() -> None:
         (record(entity("b", marker="")), 0, None),
         (record(*path("b"), evidence=(item("a p b", verified=[False]),), claims=(("It is b.", ("P1",)),)), 0, 1),
         (record(*path("b"), evidence=(item("a p b", verified=[None]),)), 0, None),
-        (record(*path("b", marker="T1"), evidence=(RecordedEvidence("T1", "passage", "b"),)), 1, None),
+        (record(*path("b", marker="T1"), evidence=(RecordedEvidence("T1"),)), 1, None),
         (record(*path("b"), evidence=(HELD,), grounding="document"), 0, None),
         (FROM_MEMORY, 0, 1),
         (SILENT, None, None),
@@ -72,11 +72,8 @@ def test_an_answer_in_words_is_no_abstention() -> None:
 
 
 def test_what_a_limit_left_out_is_counted_where_it_was_noted() -> None:
-    cut = item("a p b", cuts=("ends: at most 9 taken",))
     assert of("truncated", asking("a"), record(is_cut_short=True)) == [1]
     assert of("truncated", asking("a"), record(is_cut_short=False, evidence=(HELD,))) == [0]
-    assert of("truncated", asking("a"), record(is_cut_short=False, evidence=(cut,))) == [1]
-    assert of("truncated", asking("a"), record(evidence=(cut,))) == [1]
 
 
 def test_shares_of_questions() -> None:
@@ -174,7 +171,7 @@ def test_the_table() -> None:
 def test_literals_of_triples_are_compared_by_value() -> None:
     number = Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), Literal(8))
     shown = ("<http://e.org/a>", "<http://e.org/p>", '"8.0"^^<http://www.w3.org/2001/XMLSchema#decimal>')
-    made = record(evidence=(RecordedEvidence("P1", "path", "", triples=(shown,)),))
+    made = record(evidence=(RecordedEvidence("P1", (shown,)),))
     assert of("triple_f1", Question(id="1", text="?", golden_triples=(number,)), made) == [1]
 
 

@@ -9,7 +9,7 @@ import pytest
 from kgsparql import IRI, Answer, Literal, Triple
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, json_form
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from kgsparql.evaluation.runs.directory import Run
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
@@ -20,16 +20,13 @@ QUESTION = Question(
     golden_triples=(Triple(IRI("http://e.org/a"), IRI("http://e.org/p"), Literal("x", language="en")),),
 )  # fmt: skip
 RECORD = Record(
-    question="q1", method="mindmap", status="answered", error=("E_MODEL", "gone"), ranked=True, notes=("a note",),
+    question="q1", method="mindmap", status="answered", error=("E_MODEL", "gone"), ranked=True,
     fallbacks=(("answer", "a reason"),), claims=(("It is Ann.", ("P1",)),),
     answers=(RecordedAnswer("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
     evidence=(
-        RecordedEvidence(
-            "P1", "path", "text", 0.5, (("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),), (None,),
-            ("<http://e.org/a>",), ("cut",), "SELECT",
-        ),
+        RecordedEvidence("P1", (("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),), (None,)),
     ),
-    linked=(RecordedLink("<http://e.org/t>", "T", "t", "exact", 1.0, ("<http://e.org/u>",)),),
+    linked=(("<http://e.org/t>", "<http://e.org/u>"),),
     measured=RecordedCost(model_calls=2, rounds=1, cost=0.25, seconds=1.5),
 )  # fmt: skip
 

@@ -66,7 +66,7 @@ def _linking_recall(first: int) -> Metric:
         topics = {str(topic.iri) for topic in question.topics}
         if not topics:
             return None
-        ranked = (list(dict.fromkeys((link.term, *link.candidates))) for link in record.linked)
+        ranked = (list(dict.fromkeys(link)) for link in record.linked)
         found = {term for terms in ranked for term in terms[:first]}
         return 0.0 if record.status == "error" else len(topics & found) / len(topics)
 
@@ -165,7 +165,7 @@ METRICS: tuple[Metric, ...] = (
     # a reply of a model could not be used; that there is no embedding model is how the run was made, and no fallback
     _share_metric("fallbacks", lambda record: any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
     # a limit cut something off: an item of the evidence, a list on the way, or the budget
-    _share_metric("truncated", lambda record: record.is_cut_short or any(item.cuts for item in record.evidence)),
+    _share_metric("truncated", lambda record: record.is_cut_short),
     # marked as not whole: a limit, words without evidence, a doubt
     _share_metric("partial", lambda record: record.status == "partial" and not record.has_failed),
     # an error left it without an answer; where a model failed once there was evidence, the candidates are no answer
