@@ -112,9 +112,12 @@ def as_written(rows: Sequence[LabelRow], text: str, own: Sequence[TextToken]) ->
     return [row for row in rows if may_be(row)] if right else rows
 
 
-def exact_fit(key: str, start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]) -> Fit:
+def exact_fit(
+    question: Sequence[TextToken], start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]
+) -> Fit:
     """The fit of a label whose key is that of the tokens from ``start`` to before ``end``."""
-    return Fit(frozenset(range(start, end)), 1.0, sum(_weight(word, vocabulary, stops) for word in words(key)))
+    weight = sum(_weight(token.text, vocabulary, stops) for token in question[start:end])
+    return Fit(frozenset(range(start, end)), 1.0, weight)
 
 
 def _weight(word: str, vocabulary: Vocabulary, stops: Collection[str]) -> float:
@@ -150,8 +153,9 @@ def best_fit(
             weight += _weight(word, vocabulary, stops) * likeness
     if not places:
         return None
-    asked = {token.text for token in question}
-    total += sum(_MISSING_STOP for word in label if word in stops and word not in asked)
+    if missing := [word for word in label if word in stops]:
+        asked = {token.text for token in question}
+        total += sum(_MISSING_STOP for word in missing if word not in asked)
     return Fit(frozenset(places), found / total, weight)
 
 
@@ -348,8 +352,7 @@ class Corrections:
 
     @cached_property
     def _near(self) -> dict[int, list[tuple[str, int]]]:
-        found = {i: near_words(self.search, self.tokens[i].text) for i in sorted(self.unknown)}
-        return {i: near for i, near in found.items() if near}
+        return {i: near for i in sorted(self.unknown) if (near := near_words(self.search, self.tokens[i].text))}
 
     @property
     def words(self) -> list[str]:
@@ -405,12 +408,12 @@ class Corrections:
 
     def _of_known(self, start: int, end: int, content: int) -> Iterator[Correction]:
         """Labels of several words for words that labels have, but never together: `Mark Wiliams`."""
-        key = key_of(self.tokens[start:end])
         is_small = start in self.small - self.unknown and not self.tokens[start].text[0].isdecimal()
-        is_long = 1 < end - start <= _LONGEST and len(key) >= _LEAST_NAME and {start, end - 1} <= self.content
+        is_long = 1 < end - start <= _LONGEST and {start, end - 1} <= self.content
         if is_small or not is_long or self.vocabulary.labels > _MOST_LABELS:
             return
-        near = self.search.near(key, edits=1)
+        key = key_of(self.tokens[start:end])
+        near = self.search.near(key, edits=1) if len(key) >= _LEAST_NAME else []
         for other, _ in near if len(near) <= _FEW else ():
             changed = [pair for pair in zip(words(key), words(other), strict=False) if pair[0] != pair[1]]
             if len(words(key)) == len(words(other)) and self._may_be(*changed[0]):

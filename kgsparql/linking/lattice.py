@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 
 from kgsparql.linking.english_forms import is_past_form
 from kgsparql.linking.label_index.search import Kind, LabelRow, LabelSearch, Vocabulary, rows_by
@@ -99,13 +100,14 @@ class Lattice:
         self.tokens = tokens(question)
         self.stops = stop_words((*languages, "en"))
         self.is_cased = question != question.upper() and any(map(self._is_marked, range(1, len(self.tokens))))
-        content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
         frames = [match.span(match.lastindex or 0) for match in _ASKING_FRAME.finditer(question)]
-        framed = [i for i in content if any(start <= self.tokens[i].start < end for start, end in frames)]
-        framed = [i for i in framed if i == 0 or not self._is_marked(i)]
-        self.content = [i for i in content if i not in framed] or content
+        self.content, asking = list[int](), list[int]()
+        for i, token in enumerate(self.tokens):
+            if token.text not in self.stops or self._is_acronym(i):
+                is_framed = any(start <= token.start < end for start, end in frames)
+                (asking if is_framed and (i == 0 or not self._is_marked(i)) else self.content).append(i)
+        self.content = self.content or asking
         self._content = frozenset(self.content)
-        self._stems = frozenset(stem(token.text) for token in self.tokens)
         # Where names have capitals, a word without one is a word, not a mistyped name.
         self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
         self._corrections = Corrections(
@@ -142,7 +144,7 @@ class Lattice:
 
     def _in_order(self, found: Iterable[LinkCandidate]) -> tuple[LinkCandidate, ...]:
         meant = (c for c in found if not self._is_common_noun(c.row, c.fit.first, c.fit.last + 1))
-        return tuple(sorted(meant, key=lambda c: c.order))
+        return tuple(sorted(meant, key=attrgetter("order")))
 
     def _is_common_noun(self, row: LabelRow, start: int, end: int) -> bool:
         """Whether words are a common noun, and no name because some thing is called so: `which soccer club`."""
@@ -164,8 +166,9 @@ class Lattice:
             for start, end, score in self._span_keys.get(key, ()):
                 meant = as_written(rows, self.question, self.tokens[start:end]) if score == 1.0 else rows
                 kind = {OPENED: "predicate", ADJECTIVE: "entity"}.get(score)
-                named = (row for row in meant if not self._is_common_noun(row, start, end))
-                found[start, end] += [(row, score) for row in named if kind in {None, row.kind}]
+                for row in meant:
+                    if kind in {None, row.kind} and not self._is_common_noun(row, start, end):
+                        found[start, end].append((row, score))
         for span, hits in found.items():
             if any(row.kind == "entity" and score == 1.0 for row, score in hits):  # the language is called so
                 found[span] = [(row, score) for row, score in hits if score != ADJECTIVE]
@@ -173,7 +176,8 @@ class Lattice:
 
     @cached_property
     def _rows_by_key(self) -> dict[str, list[LabelRow]]:
-        return rows_by("key", self.search.exact({*self._span_keys, *self._corrected}))
+        corrected = (one.key for some in self._corrected.values() for one in some)
+        return rows_by("key", self.search.exact({*self._span_keys, *corrected}))
 
     @cached_property
     def _span_keys(self) -> dict[str, list[tuple[int, int, float]]]:
@@ -205,12 +209,8 @@ class Lattice:
         return self.question[self.tokens[place - 1].end : self.tokens[place].start].isspace()
 
     @cached_property
-    def _corrected(self) -> dict[str, list[tuple[int, int, Correction]]]:
-        found: dict[str, list[tuple[int, int, Correction]]] = defaultdict(list)
-        for start, end in self._ngrams:
-            for corrected in self._corrections.of(start, end) if end - start <= USUAL_NGRAM else ():
-                found[corrected.key].append((start, end, corrected))
-        return found
+    def _corrected(self) -> dict[tuple[int, int], list[Correction]]:
+        return {span: [*self._corrections.of(*span)] for span in self._ngrams if span[1] - span[0] <= USUAL_NGRAM}
 
     def rows_with(self, forms: Sequence[str], kind: Kind, places: Sequence[int], *, limit: int = 100) -> list[LabelRow]:
         """Find the rows of a kind whose label has one of some words at one of these places, such as -1 for the last."""
@@ -229,35 +229,33 @@ class Lattice:
 
     def _candidates_by_key(self) -> list[LinkCandidate]:
         """Every label that is, word for word, a part of the question, or would be without one mistyped word."""
-        exact = {span: [hit for hit in self.rows.get(span, ()) if hit[1] in {1.0, ADJECTIVE}] for span in self._ngrams}
-        found = [self._exact_candidate(*hit, *span) for span, hits in exact.items() for hit in hits]
-        return found + [
-            self._corrected_candidate(row, start, end, corrected)
-            for key, spans in self._corrected.items()
-            for start, end, corrected in spans
-            if not exact[start, end]
-            for row in self._rows_by_key.get(key, ())
-        ]
+        found = []
+        for span in self._ngrams:
+            exact = [hit for hit in self.rows.get(span, ()) if hit[1] in {1.0, ADJECTIVE}]
+            found += [self._exact_candidate(*hit, *span) for hit in exact]
+            for corrected in () if exact else self._corrected.get(span, ()):
+                rows = self._rows_by_key.get(corrected.key, ())
+                found += [self._corrected_candidate(row, *span, corrected) for row in rows]
+        return found
 
     @cached_property
     def _ngrams(self) -> list[tuple[int, int]]:
         """The spans that may be a name: with a word that is no stop word, or written like one, or all there is."""
-        spans = [(start, end) for named in self._span_keys.values() for start, end, score in named if score == 1.0]
         return [
-            (start, end) for start, end in spans
-            if (not self._content.isdisjoint(range(start, end)) or end - start == len(self.tokens)
+            (start, end) for spans in self._span_keys.values() for start, end, score in spans
+            if score == 1.0 and (not self._content.isdisjoint(range(start, end)) or end - start == len(self.tokens)
                 or is_proper(self.question, self.tokens, start, end))
         ]  # fmt: skip
 
     def _corrected_candidate(self, row: LabelRow, start: int, end: int, corrected: Correction) -> LinkCandidate:
-        found = exact_fit(key_of(self.tokens[start:end]), start, end, self.vocabulary, self.stops)
+        found = exact_fit(self.tokens, start, end, self.vocabulary, self.stops)
         weight = found.weight * corrected.likeness * (PARTIAL if len(self._content & found.places) == 1 else 1.0)
         found = replace(found, coverage=corrected.likeness, weight=weight)
         factor = SCATTERED * (1.0 if corrected.is_likely else COMMON_WORD)
         return self._candidate(row, found, corrected.likeness * factor, "text")
 
     def _exact_candidate(self, row: LabelRow, score: float, start: int, end: int) -> LinkCandidate:
-        found = exact_fit(key_of(self.tokens[start:end]), start, end, self.vocabulary, self.stops)
+        found = exact_fit(self.tokens, start, end, self.vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         case_tells = self.is_cased or (self.vocabulary.capitals_tell and row.role == "label")
         is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
@@ -267,9 +265,9 @@ class Lattice:
 
     def _share_of_parenthesis(self, row: LabelRow) -> float:
         """Return the share of the words in a label's parenthesis that the question has elsewhere."""
-        left_out = words(normalised(row.text))[len(words(row.key)) :]
-        stems = [stem(word) for word in left_out if word not in self.stops]
-        return sum(word in self._stems for word in stems) / len(stems) if stems else 0.0
+        left_out = {*words(normalised(row.text))[len(words(row.key)) :]} - self.stops
+        asked = {stem(token.text) for token in self.tokens} if left_out else ()
+        return sum(stem(word) in asked for word in left_out) / len(left_out) if left_out else 0.0
 
     def _candidate(self, row: LabelRow, found: Fit, score: float, matched: Matched) -> LinkCandidate:
         places = [i for i in found.places if i in self._content] or sorted(found.places)
@@ -341,7 +339,7 @@ class Lattice:
     def _text_candidates(self, exact: Sequence[LinkCandidate]) -> Iterator[LinkCandidate]:
         """Labels that share words or similar words with the question, without those that are already exact."""
         lists = [self.search.with_words(self._searched_words(), limit=100)]
-        for run in consecutive(self.content):
+        for run in () if self.question.isascii() else consecutive(self.content):
             if any(is_unspaced(self.tokens[i].text[0]) for i in run):
                 lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
@@ -358,7 +356,7 @@ class Lattice:
         asked = [self.tokens[i].text for i in self.content]
         forms = [form for word in asked for form in inflections(word)]
         counts = self.search.vocabulary(forms).counts
-        return list(dict.fromkeys([*asked, *[form for form in forms if counts.get(form)], *self._corrections.words]))
+        return list(dict.fromkeys([*asked, *filter(counts.get, forms), *self._corrections.words]))
 
     def _text_candidate(self, row: LabelRow, found: Fit) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]

@@ -65,9 +65,11 @@ class LinkedEntity:
     def namesakes(self) -> tuple[LinkedEntity, ...]:
         """The candidates of the same kind and label, but for case and signs, that all words of the mention name."""
         name, kind = normalised(self.label), self.kind
-        same = (c for c in self.full_candidates if normalised(c.label) == name and c.kind == kind)
-        # What was only found by its words has other signs than the mention: *C*, of `C#`.
-        return tuple(c for c in same if c.matched == "exact" or self.matched != "exact")
+        return tuple(
+            c for c in self.full_candidates
+            # What was only found by its words has other signs than the mention: *C*, of `C#`.
+            if normalised(c.label) == name and c.kind == kind and (c.matched == "exact" or self.matched != "exact")
+        )  # fmt: skip
 
     @property
     def has_other_signs(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -171,7 +171,7 @@ class Linker:
         others = [c for c in found if c.row.kind != "entity" and c.matched == "exact" and c.row.degree]
         wanted, labelled = _without_derived([c for c in found if c.row.kind == "entity"], others)
         if _links_without_overlap(lattice, wanted):
-            return _links_without_overlap(lattice, sorted(wanted + labelled, key=lambda c: c.order))
+            return _links_without_overlap(lattice, sorted(wanted + labelled, key=attrgetter("order")))
         return _links_without_overlap(lattice, others) or _link_by_part(lattice, wanted, (-1,))
 
     def looked_for(self, question: str) -> tuple[str, ...]:
@@ -302,9 +302,11 @@ def _without_derived(
 ) -> tuple[list[LinkCandidate], list[LinkCandidate]]:
     """The wanted ones without names made from IRIs whose words another kind's label has; and classes so labelled."""
     labelled = [c for c in others if c.row.role == "label"]
-    places = {place for c in labelled for place in c.fit.places}
+    places = frozenset[int]().union(*(c.fit.places for c in labelled))
     derived = [c for c in wanted if c.row.role == "derived" and c.fit.places <= places]
-    freed = {place for c in derived for place in c.fit.places}
+    if not derived:
+        return [*wanted], []
+    freed = frozenset[int]().union(*(c.fit.places for c in derived))
     classes = [c for c in labelled if c.row.kind == "class"]  # the words of a predicate say how, not of what
     return [c for c in wanted if c not in derived], [c for c in classes if c.fit.places & freed]
 

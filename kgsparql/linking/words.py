@@ -272,7 +272,13 @@ def consecutive(numbers: Iterable[int]) -> list[list[int]]:
     >>> consecutive([1, 2, 5, 7, 8])
     [[1, 2], [5], [7, 8]]
     """
-    return [[n for _, n in run] for _, run in itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
 
 
 def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:

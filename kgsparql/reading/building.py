@@ -39,10 +39,8 @@ class Gapped(NamedTuple):
 
 
 def _as_chunks(edges: Sequence[Edge]) -> tuple[Chunk, ...]:
-    values = (edge.value for edge in edges)
     return tuple(
-        own if isinstance(own, Chunk) else Chunk(edge.start, edge.end, edge.text)
-        for own, edge in zip(values, edges, strict=True)
+        edge.value if isinstance(edge.value, Chunk) else Chunk(edge.start, edge.end, edge.text) for edge in edges
     )
 
 
@@ -98,8 +96,7 @@ class Labels(dict[str, list[Any]]):
 
     def fields_of(self, made: type) -> dict[str, Any]:
         """Return the values of the labels that are fields of a class."""
-        names = [field.name for field in fields(made) if field.name in self]
-        return {name: self.field(name) for name in names}
+        return {field.name: self.field(field.name) for field in fields(made) if field.name in self}
 
     def field(self, name: str) -> Any:
         """Return the value of a label as its field has it."""

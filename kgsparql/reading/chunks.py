@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter, itemgetter
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.linking.label_index.search import LabelRow
@@ -54,12 +55,14 @@ class Chunked:
     def of(cls, question: str, language: Lexicon) -> Chunked:
         """Split a question into words, without chunks."""
         found = tuple(tokens(question))
-        gaps = [question[one.end : other.start] for one, other in itertools.pairwise(found)]
-        gaps += [question[found[-1].end :]] if found else []
-        texts = _without_contractions([token.text for token in found], gaps, language)
-        raw = tuple(question[token.start : token.end] for token in found)
+        texts, raw, gaps = list[str](), list[str](), list[str]()
+        for token, after in itertools.zip_longest(found, found[1:]):
+            texts.append(token.text)
+            raw.append(question[token.start : token.end])
+            gaps.append(question[token.end : after.start if after else None])
         is_cased = any(word[0].isupper() and len(word) > 1 for word in raw[1:])
-        return cls(question, found, tuple(texts), raw, tuple(gaps), is_cased)
+        texts = _without_contractions(texts, gaps, language)
+        return cls(question, found, tuple(texts), tuple(raw), tuple(gaps), is_cased)
 
     def is_type_word(self, position: int) -> bool:
         """Tell whether a word is one of the name of a class or predicate."""
@@ -98,7 +101,8 @@ def chunked(
 
 def _without_contractions(texts: list[str], gaps: Sequence[str], language: Lexicon) -> list[str]:
     """Write contractions out: ``isn't``, ``who's``."""
-    before, negation, after = (language.contractions[key] for key in ("before_not", "not", "after"))
+    own = language.contractions
+    before, negation, after = own["before_not"], own["not"], own["after"]
     for at in range(1, len(texts)):
         if gaps[at - 1] in {"'", "’"}:
             if texts[at] in negation and texts[at - 1] in before:
@@ -127,17 +131,23 @@ class _Chunker:
 
     def chunked(self, links: Sequence[LinkedEntity]) -> Chunked:
         """Return the question with its chunks."""
-        rows: Mapping[tuple[int, int], list[tuple[LabelRow, float]]] = {}
+        rows: dict[tuple[int, int], list[tuple[LabelRow, float]]] = {}
         if self.lattice is not None:
-            rows = {(start, end): own for (start, end), own in self.lattice.rows.items() if end <= self.length}
-            named = {span: [IRI(row.iri) for row, _ in own if row.kind == "predicate"] for span, own in rows.items()}
-            spans = {span: tuple(dict.fromkeys(own)) for span, own in named.items() if own}
+            spans = {}
+            for span, own in self.lattice.rows.items():
+                if span[1] <= self.length:
+                    rows[span] = own
+                    if named := dict.fromkeys([IRI(row.iri) for row, _ in own if row.kind == "predicate"]):
+                        spans[span] = tuple(named)
             self.read = replace(self.read, type_stems=self.lattice.vocabulary.type_stems, predicates=spans)
-        self._take_dates()
-        for found in self.finder.numbers(self.taken):
-            if self.finder.is_compared(found.start) and not self.taken & set(found.span):
+        for found in self.finder.dates():  # days and months of a year, and times, which are no names
+            if self.taken.isdisjoint(found.span):
                 self._add_chunk(found)
-        self._take_given([link for link in links if link.matched == "given"])
+        for found in self.finder.numbers(self.taken):
+            if self.finder.is_compared(found.start) and self.taken.isdisjoint(found.span):
+                self._add_chunk(found)
+        if given := [link for link in links if link.matched == "given"]:
+            self._take_given(given)
         self._take_names_of_predicates()
         self._take_exact(rows)
         for link in links:
@@ -146,7 +156,7 @@ class _Chunker:
             self._take_words_of_names(self.lattice)
         self._take_numbers()
         self._take_acronyms()
-        return replace(self.read, chunks=tuple(sorted(self.chunks, key=lambda chunk: chunk.start)))
+        return replace(self.read, chunks=tuple(sorted(self.chunks, key=attrgetter("start"))))
 
     def _add_chunk(self, chunk: Chunk) -> None:
         self.chunks.append(chunk)
@@ -161,7 +171,7 @@ class _Chunker:
                 self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (_name_of(unnamed[0]),), is_strong=True))
         for link in links:
             places = self.read.positions_between(link.mention.start, link.mention.end)
-            if places and not self.taken & set(places):
+            if places and self.taken.isdisjoint(places):
                 start, end = places[0], places[-1] + 1
                 self._add_chunk(Chunk(start, end, self.read.text_of(start, end), (_name_of(link),), is_strong=True))
 
@@ -172,9 +182,9 @@ class _Chunker:
             chunk = self._exact_chunk(start, end, rows.get((start, end), []))
             if chunk is not None:
                 as_written = any(name.label == chunk.text for name in chunk.entities)
-                found.append((end - start + 0.3 * as_written, start, chunk))
-        for _, _, chunk in sorted(found, key=lambda hit: (-hit[0], hit[1])):
-            if not self.taken & set(chunk.span):
+                found.append((start - end - 0.3 * as_written, start, chunk))
+        for _, _, chunk in sorted(found, key=itemgetter(0, 1)):
+            if self.taken.isdisjoint(chunk.span):
                 self._add_chunk(chunk)
 
     def _take_names_of_predicates(self) -> None:
@@ -186,7 +196,7 @@ class _Chunker:
             is_cut = (is_cut or language.is_participle(texts[start])) and end > start + 1
             is_code = end == start + 1 and any(map(str.isupper, self.read.raw[start][1:]))
             is_one = (is_cut and opener in language.determiners) or is_code
-            if is_one and not self.taken & set(range(start, end)):
+            if is_one and self.taken.isdisjoint(range(start, end)):
                 text, named = self.read.text_of(start, end), self.read.predicates[start, end]
                 self._add_chunk(Chunk(start, end, text, predicates=named))
 
@@ -199,8 +209,9 @@ class _Chunker:
         names = _best_names(((row, score) for row, score in rows if row.kind == "entity"), text)
         names = names or tuple(self.values.get((start, end), ()))[:MAX_NAMES]
         is_small = not any(self.read.raw[at][:1].isupper() for at in span)
-        is_said = all(self.read.texts[at] in self.language.function_words or self.read.is_type_word(at) for at in span)
-        if is_small and is_said and (len(span) > 1 or (self.read.is_cased and not classes and start > 0)):
+        may_be_said = is_small and (len(span) > 1 or (self.read.is_cased and not classes and start > 0))
+        functional = self.language.function_words
+        if may_be_said and all(self.read.texts[at] in functional or self.read.is_type_word(at) for at in span):
             names = ()
         if not names and not classes:
             return None
@@ -236,14 +247,15 @@ class _Chunker:
         places = self.read.positions_between(link.mention.start, link.mention.end)
         if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
             return
+        if any(chunk.span == range(places[0], places[-1] + 1) for chunk in self.chunks):
+            return
         text = self.read.texts[places[0]]
         if len(places) == 1 and link.matched != "exact" and self.language.is_participle(text):
             return  # `released` is not *I Shall Be Released*
         is_acronym = len(places) == 1 and self.read.is_cased and self.read.raw[places[0]][1:].isupper()  # US, no `us`
-        is_proper = all(self.read.raw[at][:1].isupper() for at in places)
         if (
             link.matched == "vector"
-            and is_proper
+            and all(self.read.raw[at][:1].isupper() for at in places)
             and not (is_acronym and normalised(link.label).startswith(text))  # of the USA
             and not {*words(normalised(link.label))} & {self.read.texts[at] for at in places}
         ):
@@ -260,7 +272,8 @@ class _Chunker:
             self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
             self.taken -= {at for chunk in inside for at in chunk.span}
         is_small = self.read.is_cased and self.read.raw[places[0]].islower()
-        if self.taken & set(places) or (len(places) == 1 and not is_acronym and (self._is_word(places[0]) or is_small)):
+        is_word = len(places) == 1 and not is_acronym and (is_small or self._is_word(places[0]))
+        if is_word or not self.taken.isdisjoint(places):
             return
         start, end = places[0], places[-1] + 1
         names = tuple(dict.fromkeys(_name_of(one) for one in (link, *link.candidates)))[: MAX_NAMES - 1]
@@ -321,21 +334,14 @@ class _Chunker:
 
     def _take_numbers(self) -> None:
         """Take numbers, also in words; where one is a name as well, it is both: ``1984``."""
-        by_span = {(chunk.start, chunk.end): chunk for chunk in self.chunks}
         for found in self.finder.numbers(self.taken):
-            if (old := by_span.get((found.start, found.end))) is not None:
-                self.chunks[self.chunks.index(old)] = replace(old, number=found.number, last=found.last)
-            elif not self.taken & set(found.span):
+            if (at := next((at for at, one in enumerate(self.chunks) if one.span == found.span), None)) is not None:
+                self.chunks[at] = replace(self.chunks[at], number=found.number, last=found.last)
+            elif self.taken.isdisjoint(found.span):
                 self._add_chunk(found)
-        for found in self.finder.ranges(sorted(self.chunks, key=lambda chunk: chunk.start)):
-            self.chunks = [chunk for chunk in self.chunks if not set(chunk.span) & set(found.span)]
+        for found in self.finder.ranges(sorted(self.chunks, key=attrgetter("start"))):
+            self.chunks = [chunk for chunk in self.chunks if {*chunk.span}.isdisjoint(found.span)]
             self._add_chunk(found)
-
-    def _take_dates(self) -> None:
-        """Take days and months of a year, and times, which are no names."""
-        for found in self.finder.dates():
-            if not self.taken & set(found.span):
-                self._add_chunk(found)
 
     def _take_acronyms(self) -> None:
         """Take words such as ``US`` for no function words."""
@@ -363,9 +369,11 @@ def _best_names(hits: Iterable[tuple[LabelRow, float]], text: str) -> tuple[Name
         if old is None or (name.label == text, name.score) > (old.label == text, old.score):
             best[row.iri] = name
     most = max((name.degree for name in best.values()), default=0)
-    ordered = sorted(best.items(), key=lambda own: (-own[1].degree, own[0]))
-    ordered.sort(key=lambda own: not (own[1].label == text and own[1].degree * _MUCH_RARER >= most))
-    return tuple(name for _, name in ordered[:MAX_NAMES])
+
+    def order(name: Name) -> tuple[bool, int, str]:
+        return name.label != text or name.degree * _MUCH_RARER < most, -name.degree, name.term.value
+
+    return tuple(sorted(best.values(), key=order)[:MAX_NAMES])
 
 
 def _name_of(link: LinkedEntity) -> Name:

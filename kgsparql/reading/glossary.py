@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property, lru_cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -217,17 +217,18 @@ def _meanings_by_word(
     return found
 
 
-def language_of(texts: Sequence[str], is_small: Sequence[bool], question: str = "") -> tuple[str, bool]:
-    """Tell the language of a question by the words that shape a sentence, and are in no name; and if that is clear.
+def language_of(own: Set[str], question: str = "") -> tuple[str, bool]:
+    """Tell the language of a question by the words that shape a sentence; and if that is clear.
 
-    A word with a capital may be one of a name. The default is English, also for a language without a file; where
-    another has as many words, which is likely is told, but not clear.
+    The default is English, also for a language without a file; where another has as many words, which is likely is
+    told, but not clear.
 
-    >>> texts = "who directed la la land".split()
-    >>> language_of(texts, [True, True, False, False, False])
+    :param own: its words that are in no name; one with a capital may be.
+
+    >>> language_of({"who", "directed"})
     ('en', True)
     """
-    own, english = {text for text, small in zip(texts, is_small, strict=True) if small}, lexicon()
+    english = lexicon()
     if signed := [tag for tag in languages() if question.lstrip()[:1] in glossary(tag).words["signs"]]:
         return signed[0], True
     hits = {tag: len(own & glossary(tag).closed_words) for tag in languages()}

@@ -51,6 +51,8 @@ class _Reader:
         self.words = tagged(read, own)
         self._begin_reading()
         self.passed = set[int]()
+        self.in_names = {at for chunk in read.chunks if chunk.is_strong or len(chunk.span) > 1 for at in chunk.span}
+        self.first_end = min((chunk.end for chunk in read.chunks if chunk.is_name), default=len(self.texts))
 
     def question(self) -> Form:
         """Read the question, and note what is left."""
@@ -111,14 +113,17 @@ class _Reader:
         """Note what is in no clause, and what stands for a name that is not known."""
         own, texts, told = self.lexicon, self.texts, question.positions
         empty = own.empty_words - own.negations - own.or_words
-        in_names = {at for chunk in self.read.chunks if chunk.is_name for at in chunk.span}
+        named = {at for chunk in self.read.chunks if chunk.is_name for at in chunk.span}
         passed = told | {at for at in self.passed if texts[at] not in own.time_adverbs}
-        unread = {at for at, text in enumerate(texts) if at not in passed and (at in in_names or text not in empty)}
-        unread |= {at for at in range(len(texts)) if at not in told and self._is_for_name(at)}
+        unread = [
+            at
+            for at, text in enumerate(texts)
+            if (at not in passed and (at in named or text not in empty)) or (at not in told and self._is_for_name(at))
+        ]
         is_told = question.each is not None or bool(question.columns)
         return replace(
             question,
-            unread=tuple(sorted(unread)),
+            unread=tuple(unread),
             closing=() if question.phrase.chunks else own.closings.get(" ".join(texts[-2:]), ()),
             other_names=self._named_otherwise(question),
             pronouns=() if is_told else tuple(filter(self._is_unknown, range(len(texts)))),
@@ -132,34 +137,32 @@ class _Reader:
         is_said = is_last or (text in own.auxiliaries and at not in self.passed)
         return is_said and self.texts[max(0, at - 1)] in own.prepositions
 
-    def _is_in_name(self, at: int) -> bool:
-        return any(at in chunk.span for chunk in self.read.chunks if chunk.is_strong or len(chunk.span) > 1)
-
     def _is_unknown(self, at: int) -> bool:
         """Tell whether a word is a pronoun of which nobody tells whom or what it means: no name is before it."""
         own, texts, end = self.lexicon, self.texts, len(self.texts)
         text, before, after = texts[at], texts[at - 1] if at else "", texts[at + 1] if at + 1 < end else ""
         opening = self.words[0].get("statements")
         is_opening = opening is not None and at < opening.end
-        if is_opening or self._is_in_name(at) or before in own.have_forms or after in own.identity_nouns:
+        if is_opening or at in self.in_names or before in own.have_forms or after in own.identity_nouns:
             return False
-        first = min((chunk.end for chunk in self.read.chunks if chunk.is_name), default=end)
         if text in own.anaphors:
-            return 0 < at < first and own.auxiliaries.isdisjoint((before, after))
-        if first == end:
+            return 0 < at < self.first_end and own.auxiliaries.isdisjoint((before, after))
+        if self.first_end == end:
             return at > 0 and text in own.pronouns and not (text == "it" and after) and before not in own.than_words
-        is_personal = text in own.personal_pronouns - own.generic_pronouns and at < first
+        is_personal = text in own.personal_pronouns - own.generic_pronouns and at < self.first_end
         return text in own.possessive_pronouns or is_personal or (text in own.pronouns and at not in self.passed)
 
     def _named_otherwise(self, question: Form) -> NounPhrase | None:
         """Return what other names are asked of, and after it the one that is asked about; None if more is said."""
         own = self.lexicon
         wanted = {word for phrase in own.other_names for word in phrase.split()}
+        if wanted.isdisjoint(self.texts):
+            return None
         chunks = [chunk for chunk in self.read.chunks if chunk.is_name or chunk.classes]
         names = [chunk for chunk in chunks if not wanted.issuperset(self.texts[at] for at in chunk.span)]
         closed = (own.function_words | own.amounts | own.how_words | own.imperatives) - wanted
         closed -= own.negations | own.except_words
-        said = [text for at, text in enumerate(self.texts) if text not in closed and not self._is_in_name(at)]
+        said = [text for at, text in enumerate(self.texts) if text not in closed and at not in self.in_names]
         is_asked = {"set": 1, "count": 1, "ask": 2}.get(question.asks) == len(names)
         return NounPhrase(chunks=tuple(names)) if is_asked and " ".join(said) in own.other_names else None
 
@@ -239,6 +242,7 @@ class _Tagger:
         self.read, self.lexicon = read, lexicon
         self.length = min(len(read.texts), MAX_WORDS)
         self.chunks = {chunk.start: chunk for chunk in read.chunks}
+        self.named = {start: end for start, end in sorted(read.predicates) if end <= self.length}
         self.covered = {at for c in read.chunks if c.is_strong or c.is_value or len(c.span) > 1 for at in c.span}
         self.silent = set[int]()
 
@@ -268,6 +272,8 @@ class _Tagger:
     def signs(self, at: int) -> set[str]:
         """Tell what stands before a word: a comma, a break, the mark of an owner: ``the Beatles' songs``."""
         gap = self.read.gaps[at - 1] if at else ""
+        if not gap.strip():
+            return set()
         found = {tag for tag, signs in _SIGNS.items() if not signs.isdisjoint(gap)}
         found |= {"break"} if " " in gap and not _BREAKS.isdisjoint(gap) else set()
         before, mark = self.read.texts[at - 1], self.lexicon.possessive
@@ -320,12 +326,12 @@ class _Tagger:
     def _name_of_predicate(self, at: int) -> Chunk | None:
         """Return the name of a predicate of several words as one chunk, if no sentence would have them there."""
         read, lexicon, chunk = self.read, self.lexicon, self.chunks.get(at)
-        end = max((end for start, end in read.predicates if start == at and end <= self.length), default=at)
-        span, texts = range(at, end), read.texts[at:end]
-        if len(span) < 2 or (at in self.covered and chunk is None):
+        end = self.named.get(at, at)
+        if end - at < 2 or (at in self.covered and chunk is None):
             return None
-        if any(p in self.chunks and self.chunks[p].is_name for p in span):
+        if any(p in self.chunks and self.chunks[p].is_name for p in range(at, end)):
             return None
+        texts = read.texts[at:end]
         openers = lexicon.determiners | lexicon.have_forms | lexicon.question_words.keys() | {lexicon.possessive}
         is_opened = at > 0 and read.texts[at - 1] in openers
         is_joined = not lexicon.function_words.isdisjoint(texts) or lexicon.is_verb(texts[0])

@@ -183,7 +183,10 @@ def _label_match(label: str, part: _Match) -> _Match:
 
 def _any_of(options: Sequence[_Match]) -> _Match:
     def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        return next((end for option in options if (end := option(parse, at, caught)) != _FAILED), _FAILED)
+        for option in options:
+            if (end := option(parse, at, caught)) != _FAILED:
+                return end
+        return _FAILED
 
     return match
 

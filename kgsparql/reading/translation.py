@@ -71,18 +71,18 @@ def language_in(question: str, search: LabelSearch | None) -> str:
     ('de', 'en')
     """
     own, english = tokens(question)[:MAX_WORDS], lexicon().language
-    texts, quoted = [token.text for token in own], [span.span() for span in _QUOTED.finditer(question)]
-    is_small = [
-        (at == 0 or question[token.start].islower()) and not any(a < token.start < b for a, b in quoted)
+    quoted = [span.span() for span in _QUOTED.finditer(question)]
+    small = {
+        at: token.text
         for at, token in enumerate(own)
-    ]
-    language, is_clear = language_of(texts, is_small, question)
+        if (at == 0 or question[token.start].islower()) and not any(a < token.start < b for a, b in quoted)
+    }
+    language, is_clear = language_of({*small.values()}, question)
     if language == english or search is None:
         return language if is_clear else english
     names = _Names(question, own, glossary(language), search, None).found()
     taken = {at for start, known in names.items() if known.kind == "name" for at in range(start, known.end)}
-    free = [small and at not in taken for at, small in enumerate(is_small)]
-    language, is_clear = language_of(texts, free, question)
+    language, is_clear = language_of({text for at, text in small.items() if at not in taken}, question)
     return language if is_clear else english
 
 

@@ -52,8 +52,10 @@ class ValueFinder:
         self.starts = {token.start: at for at, token in enumerate(tokens)}
         self.ends = {token.end: at + 1 for at, token in enumerate(tokens)}
         pattern = _number_pattern(language.grouping_sign, language.decimal_sign)
-        spans = ((self._span_of_match(found), found) for found in pattern.finditer(question))
-        self.in_digits = {span.start: (span.stop, found) for span, found in spans if span}
+        self.in_digits: dict[int, tuple[int, re.Match[str]]] = {}
+        for found in pattern.finditer(question):
+            if span := self._span_of_match(found):
+                self.in_digits[span.start] = span.stop, found
 
     def _span_of_match(self, found: re.Match[str]) -> range:
         """Return the positions of the words of a match; none where it begins or ends within a word."""
@@ -231,11 +233,13 @@ def date_at(words: Sequence[str], at: int, language: Lexicon) -> tuple[Literal |
     has_of = said[1:2] != [] and said[1] in language.of_words
     one, two, three = [*([said[0], *said[2:]] if has_of else said), "", "", ""][:3]
     for day, month, year in ((one, two, three), (two, one, three), (three, two, one), ("", one, two)):
-        known = next((day.removesuffix(end) for end in language.day_endings if day.endswith(end)), day)
-        is_day = known.isdecimal() and len(known) < 3
-        if month in language.months and year.isdecimal() and len(year) == _YEAR and (is_day or not (day or has_of)):
+        if month in language.months and year.isdecimal() and len(year) == _YEAR:
+            known = next((day.removesuffix(end) for end in language.day_endings if day.endswith(end)), day)
             text = f"{year}-{language.months[month]:02}"
-            return (_date_of_match(f"{text}-{known:0>2}"), 3 + has_of) if is_day else (_date_of_match(text), 2)
+            if known.isdecimal() and len(known) < 3:
+                return _date_of_match(f"{text}-{known:0>2}"), 3 + has_of
+            if not (day or has_of):
+                return _date_of_match(text), 2
     return None
 
 
