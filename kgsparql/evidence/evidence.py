@@ -139,15 +139,14 @@ class Evidence:
 
     def __init__(self, items: Iterable[EvidenceItem] = ()) -> None:
         counts: dict[ItemKind, int] = {}
-        marked = []
+        self._items: dict[str, EvidenceItem] = {}
         for item in items:
             if not item.marker:
                 counts[item.kind] = counts.get(item.kind, 0) + 1
                 item = replace(item, marker=f"{_LETTERS[item.kind]}{counts[item.kind]}")  # noqa: PLW2901
             elif (number := item.marker[1:]).isdecimal():
                 counts[item.kind] = max(counts.get(item.kind, 0), int(number))
-            marked.append(item)
-        self._items = {item.marker: item for item in marked}
+            self._items[item.marker] = item
 
     def __iter__(self) -> Iterator[EvidenceItem]:
         return iter(self._items.values())

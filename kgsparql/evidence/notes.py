@@ -88,11 +88,11 @@ class Notes:
     def lines(self, about_links: Iterable[Note] = ()) -> tuple[Note, ...]:
         """Everything the reader should know, each line once: the notes, then what limits left out."""
         graph, failures = self.graph, self.graph.failures
-        causes = {note.cause for note in failures if note.cause}
-        notes = [*self.texts[: self.links_at], *about_links, *self.texts[self.links_at :]]
-        shown = [note for note in notes if note.cause not in causes]
-        shown += [*failures, *(Note("ignored", line) for line in graph.ignored.notes)]
-        shown = list(dict.fromkeys(shown))
+        shown = [*self.texts[: self.links_at], *about_links, *self.texts[self.links_at :]]
+        if failures:
+            causes = {note.cause for note in failures if note.cause}
+            shown = [*(note for note in shown if note.cause not in causes), *failures]
+        shown = list(dict.fromkeys([*shown, *(Note("ignored", line) for line in graph.ignored.notes)]))
         if reasons := sorted(set(graph.cut_short)):
             why = "; ".join([*reasons[:_REASONS_SHOWN], *(["…"] if len(reasons) > _REASONS_SHOWN else [])])
             shown.append(Note("result_cut", f"{graph.name} cut {counted(len(graph.cut_short), 'result')}: {why}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 from operator import itemgetter
 from typing import TypeVar
 
@@ -66,9 +66,11 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     query = _texts_query(graph, predicates)
     found = select_about(graph, _with_links(query, graph.naming, tuple(languages)), iris).seen
     best: dict[Term, Label] = _best_texts(found, languages, predicates)
-    best |= _otherwise_called(graph, [term for term in iris if term not in best], languages)
+    if len(best) < len(iris):
+        best |= _otherwise_called(graph, [term for term in iris if term not in best], languages)
     written = graph.stored[0].written if len(graph.stored) == 1 else {}  # several may each write a value in its own way
-    best |= {term: Label(written[str(term)]) for term in wanted if written and str(term) in written}
+    if written:
+        best |= {term: Label(written[str(term)]) for term in wanted if str(term) in written}
     return {term: best.get(term) or own_label(term) for term in wanted}
 
 
@@ -137,7 +139,7 @@ def _best_texts(
     about: Callable[[Solution], K] = itemgetter("entity"),
 ) -> dict[K, Label]:  # fmt: skip
     """Choose the best text of each thing: by its language, then its predicate, then in lexical order."""
-    places: dict[Term, int] = {predicate: place for place, predicate in enumerate(predicates)}
+    places = dict(zip(predicates, count(), strict=False))
     best: dict[K, tuple[tuple[object, ...], Label]] = {}
     for solution in solutions:
         literal, thing = solution["label"], about(solution)

@@ -161,16 +161,19 @@ def select_query(name: str, select: Select) -> Query:
 
 def _lookup_of(select: Select) -> Lookup | None:
     """Read what a query asks for, if that is each triple of a pattern about some terms."""
-    given: dict[tuple[str, ...], list[tuple[Term]]]
-    given = {(name.name,): [(value,)] for name, value in select.head if isinstance(value, Literal)}
-    plain = {name.name for name, value in select.head if value is None}
     match select:
-        case Select(_, (Values(one, terms), Fact(Variable(s), p, Variable(o))), _, (), None, ()):
+        case Select(head, (Values(one, terms), Fact(Variable(s), p, Variable(o))), _, (), None, ()):
             places = (s, p if isinstance(p, IRI) else p.name, o)
-            names = [place for place in places if isinstance(place, str)]
-            if one.name in plain == {*names} and len(names) == len(plain) == len(select.head) - len(given):
-                rows = [(term,) for term in dict.fromkeys(terms)]
-                return Lookup(places, {**given, (one.name,): rows}, limit=select.limit)
+            names = [s, o] if isinstance(p, IRI) else [s, p.name, o]
+            given: dict[tuple[str, ...], list[tuple[Term, ...]]] = {(one.name,): [*zip(dict.fromkeys(terms))]}
+            plain = set()
+            for name, value in head:
+                if isinstance(value, Literal):
+                    given[name.name,] = [(value,)]
+                elif value is None:
+                    plain.add(name.name)
+            if one.name in plain == {*names} and len(names) == len(plain) == len(head) + 1 - len(given):
+                return Lookup(places, given, limit=select.limit)
     return None
 
 

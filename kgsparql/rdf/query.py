@@ -102,8 +102,7 @@ class Query:
         """
         query = self
         for name, terms in values.items():
-            rows = {self._term_text(term): (term,) for term in terms}
-            query = query._with_rows((name,), sorted(rows), rows)
+            query = query.bind_rows((name,), zip(terms))
         return query
 
     def bind_rows(self, names: Sequence[str], rows: Iterable[Sequence[Term]]) -> Query:
@@ -118,7 +117,11 @@ class Query:
         'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
         """
         # Each once: Virtuoso finds nothing for a literal that is there twice.
-        written = {self._row_text(names, row): row for row in rows}
+        written: dict[str, Sequence[Term]] = {}
+        for row in rows:
+            if len(row) != len(names):
+                raise QueryBindingError(f"query {self.name}: {len(row)} terms for {len(names)} parameters")
+            written[" ".join(map(self._term_text, row))] = row
         return self._with_rows(tuple(names), sorted(written), written)
 
     def _with_rows(self, names: tuple[str, ...], data: Sequence[str], rows: Mapping[str, Sequence[Term]]) -> Query:
@@ -127,15 +130,14 @@ class Query:
             f"VALUES {_values_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
         )
         listed = f"?{names[0]} NOT IN ({', '.join(data)})"
-        pieces = _parts_around_parameters(self.text, names)
+        pieces = [*_parts_around_parameters(self.text, names)]
         if len(pieces) == 1 and not self.empty:  # a union of nothing has no parameter left
             raise QueryBindingError(f"query {self.name} has no parameter {_values_head(names)}", query=self.text)
-        parameters = {_VALUES: values, _NOT_IN: listed}
-        text = "".join(parameters[piece] if i % 2 else piece for i, piece in enumerate(pieces))
+        pieces[1::2] = map({_VALUES: values, _NOT_IN: listed}.__getitem__, pieces[1::2])
         arms = tuple(arm._with_rows(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
         given = {names: [rows[row] for row in data]}
         lookup = self.lookup and replace(self.lookup, given={**self.lookup.given, **given})
-        return Query(self.name, text, self.empty or not data, self.counts, self.walks, arms, lookup)
+        return Query(self.name, "".join(pieces), self.empty or not data, self.counts, self.walks, arms, lookup)
 
     def fix(self, **values: Term) -> Query:
         """Put one term in place of each parameter: for engines that need a constant there.
@@ -156,11 +158,6 @@ class Query:
                 put = "" if found["block"] else written if found["variable"] else found[0]
                 text = f"{text[: found.start()]}{put}{text[found.end() :]}"
         return replace(self, text=text, lookup=None)
-
-    def _row_text(self, names: Sequence[str], row: Sequence[Term]) -> str:
-        if len(row) != len(names):
-            raise QueryBindingError(f"query {self.name}: {len(row)} terms for {len(names)} parameters")
-        return " ".join(map(self._term_text, row))
 
     def _term_text(self, term: Term) -> str:
         if not isinstance(term, IRI | Literal):
@@ -190,17 +187,20 @@ class Query:
 
         :raises QueryBindingError: for more than :data:`MAX_ARMS` queries.
         """
-        arms = [query for query in queries if not query.empty]
-        if len(arms) > MAX_ARMS:
-            raise QueryBindingError(f"{len(arms)} sub-selects in one union; at most {MAX_ARMS}")
-        name = "+".join(sorted({query.name for query in queries})) or "union"
-        prologue = sorted({line for query in arms for line in _PROLOGUE.findall(query.text)})
-        bodies = [_PROLOGUE.sub("", _COMMENT.sub("", query.text)).strip() for query in arms]
-        joined = "\n  UNION\n".join(f"  {{ {body} }}" for body in bodies)
-        text = f"{''.join(prologue)}SELECT * WHERE {{\n{joined}\n}}"
-        counts = frozenset[str]().union(*(query.counts for query in arms))
-        leaves = tuple(leaf for query in arms for leaf in query.arms or (query,))
-        return cls(name, text, empty=not arms, counts=counts, arms=leaves)
+        names, prologue, bodies = set[str](), set[str](), list[str]()
+        counts, leaves = frozenset[str](), list[Query]()
+        for query in queries:
+            names.add(query.name)
+            if not query.empty:
+                prologue.update(_PROLOGUE.findall(query.text))
+                bodies.append(f"  {{ {_PROLOGUE.sub('', _COMMENT.sub('', query.text)).strip()} }}")
+                counts |= query.counts
+                leaves += query.arms or (query,)
+        if len(bodies) > MAX_ARMS:
+            raise QueryBindingError(f"{len(bodies)} sub-selects in one union; at most {MAX_ARMS}")
+        joined = "\n  UNION\n".join(bodies)
+        text = f"{''.join(sorted(prologue))}SELECT * WHERE {{\n{joined}\n}}"
+        return cls("+".join(sorted(names)) or "union", text, not bodies, counts, arms=tuple(leaves))
 
 
 def prologue(prefixes: Iterable[tuple[str, str]]) -> str:

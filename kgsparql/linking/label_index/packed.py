@@ -271,9 +271,11 @@ class _Texts(Sequence[str]):
         """Find texts by their hashes, in order; those that are not there are left out."""
         wanted = sorted(set(texts))
         hashes = np.fromiter(map(_hash_of, wanted), "<i8", len(wanted))
-        bounds = (self._hashes.searchsorted(hashes, side).tolist() for side in ("left", "right"))
-        for text, first, last in zip(wanted, *bounds, strict=True):
-            yield from (place for place in self._order[first:last].tolist() if self[place] == text)
+        firsts, lasts = self._hashes.searchsorted(hashes), self._hashes.searchsorted(hashes, "right")
+        for text, first, last in zip(wanted, firsts.tolist(), lasts.tolist(), strict=True):
+            for place in self._order[first:last].tolist():
+                if self[place] == text:
+                    yield place
 
 
 class _WordCounts(Mapping[str, int]):
