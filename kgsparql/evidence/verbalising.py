@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import count
 from types import MappingProxyType
 
@@ -176,11 +177,16 @@ class Node:
         return len(self.children) - len(self.shown) + self.unseen
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecisionTree:
-    """Trees whose branches are evidence; false where there is none."""
+    """Trees whose branches are evidence, made when they are first looked at; false where there is none."""
 
-    roots: tuple[Node, ...] = ()
+    make: Callable[[], Collection[Node]] = tuple
+
+    @cached_property
+    def roots(self) -> tuple[Node, ...]:
+        """The terms that the evidence starts from."""
+        return tuple(self.make())
 
     def __bool__(self) -> bool:
         return bool(self.roots)
@@ -213,6 +219,10 @@ class DecisionTree:
 
 def decision_tree(evidence: Iterable[EvidenceItem], labels: Labels) -> DecisionTree:
     """Draw every item as a path from its start; paths share their beginnings, and leaves carry markers."""
+    return DecisionTree(partial(_roots_of, tuple(evidence), labels))
+
+
+def _roots_of(evidence: Iterable[EvidenceItem], labels: Labels) -> Collection[Node]:
     roots: dict[Term, Node] = {}
     for item in evidence:
         above: dict[int, Node] = {}
@@ -228,7 +238,7 @@ def decision_tree(evidence: Iterable[EvidenceItem], labels: Labels) -> DecisionT
         if len(above) == 1:  # where several lead to the ends, nobody knows whose the others are
             (last,) = above.values()
             last.unseen += max(0, len(item.ends) - len(item.ways))
-    return DecisionTree(tuple(roots.values()))
+    return roots.values()
 
 
 def tree_of_steps(steps: Iterable[tuple[str, Hop]], said: Iterable[str], labels: Labels) -> DecisionTree:
@@ -245,7 +255,8 @@ def tree_of_steps(steps: Iterable[tuple[str, Hop]], said: Iterable[str], labels:
         step = walked.step
         below = Node(name_of(walked.end, labels), name_of(step.predicate, labels), step.direction, [marker])
         nodes.setdefault(walked.end, nodes[walked.start].children.setdefault((step, walked.end), below))
-    return DecisionTree((*roots, *(Node(f"the model's own: “{text}”", is_said=True) for text in said)))
+    roots += [Node(f"the model's own: “{text}”", is_said=True) for text in said]
+    return DecisionTree(roots.copy)
 
 
 def _paths_through(item: EvidenceItem) -> Iterator[Path]:

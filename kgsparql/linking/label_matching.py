@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property, lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -140,8 +140,8 @@ def best_fit(
     free = list(allowed)
     places: set[int] = set()
     found = total = weight = 0.0
-    for word in sorted(content, key=lambda w: (-vocabulary.idf(w), w)):
-        idf = vocabulary.idf(word)
+    for negative_idf, word in sorted((-vocabulary.idf(word), word) for word in content):
+        idf = -negative_idf
         total += idf
         likeness, _, best = max(
             ((_likeness(word, question[i].text, vocabulary, i in well_spelled), -i, i) for i in free), default=(0, 0, 0)
@@ -310,19 +310,11 @@ class Correction:
     is_likely: bool = True
 
 
-def near_keys(search: LabelSearch, key: str) -> list[str]:
-    """Find the keys that are one typing error from another one; two, if a long one has none."""
-    return [near for near, _ in _nearest(search.near, key)[:_MOST_KEYS]]
-
-
-def near_words(search: LabelSearch, word: str) -> list[tuple[str, int]]:
-    """Find the words of labels that are one typing error from another one, or two, with how many there are."""
-    return _nearest(partial(search.near, words=True), word)[:_MOST]
-
-
-def _nearest(near: Callable[..., list[tuple[str, int]]], text: str) -> list[tuple[str, int]]:
-    found = near(text, edits=1) if len(text) > SHORT else []
-    return found or (near(text, edits=2) if len(text) >= LEAST_CORRECTED else [])
+def near_texts(search: LabelSearch, text: str, *, words: bool = False) -> list[tuple[str, int]]:
+    """Find the keys, or words, of labels that are one typing error from a text, or two, with how many there are."""
+    found = search.near(text, edits=1, words=words) if len(text) > SHORT else []
+    found = found or (search.near(text, edits=2, words=words) if len(text) >= LEAST_CORRECTED else [])
+    return found[: _MOST if words else _MOST_KEYS]
 
 
 @dataclass(frozen=True)
@@ -352,7 +344,9 @@ class Corrections:
 
     @cached_property
     def _near(self) -> dict[int, list[tuple[str, int]]]:
-        return {i: near for i in sorted(self.unknown) if (near := near_words(self.search, self.tokens[i].text))}
+        return {
+            i: near for i in sorted(self.unknown) if (near := near_texts(self.search, self.tokens[i].text, words=True))
+        }
 
     @property
     def words(self) -> list[str]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 
 from kgsparql.linking.english_forms import is_past_form
@@ -130,8 +131,17 @@ class Lattice:
 
     @cached_property
     def by_letters(self) -> tuple[LinkCandidate, ...]:
-        """All that is written like some words of the question, in its order."""
-        found = self._candidates_by_key()
+        """All that is written like some words of the question, in its order.
+
+        Every label that is, word for word, a part of it, or would be without one mistyped word; then what shares words.
+        """
+        found = []
+        for span in self._ngrams:
+            exact = [hit for hit in self.rows.get(span, ()) if hit[1] in {1.0, ADJECTIVE}]
+            found += [self._exact_candidate(*hit, *span) for hit in exact]
+            for corrected in () if exact else self._corrected.get(span, ()):
+                rows = self._rows_by_key.get(corrected.key, ())
+                found += [self._corrected_candidate(row, *span, corrected) for row in rows]
         if self.content:
             found += self._text_candidates(found)
         return self._in_order(found)
@@ -162,16 +172,21 @@ class Lattice:
     def rows(self) -> Mapping[tuple[int, int], list[tuple[LabelRow, float]]]:
         """The rows that spans of words name, with 1; less, where the label has another form of them."""
         found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
+        named, adjectives = set[tuple[int, int]](), list[tuple[int, int, LabelRow]]()
         for key, rows in self._rows_by_key.items():
             for start, end, score in self._span_keys.get(key, ()):
-                meant = as_written(rows, self.question, self.tokens[start:end]) if score == 1.0 else rows
-                kind = {OPENED: "predicate", ADJECTIVE: "entity"}.get(score)
-                for row in meant:
-                    if kind in {None, row.kind} and not self._is_common_noun(row, start, end):
+                for row in as_written(rows, self.question, self.tokens[start:end]) if score == 1.0 else rows:
+                    if self._is_common_noun(row, start, end):
+                        continue
+                    if score == ADJECTIVE and row.kind == "entity":
+                        adjectives.append((start, end, row))
+                    elif score != ADJECTIVE and (score != OPENED or row.kind == "predicate"):
                         found[start, end].append((row, score))
-        for span, hits in found.items():
-            if any(row.kind == "entity" and score == 1.0 for row, score in hits):  # the language is called so
-                found[span] = [(row, score) for row, score in hits if score != ADJECTIVE]
+                        if score == 1.0 and row.kind == "entity":
+                            named.add((start, end))
+        for start, end, row in adjectives:
+            if (start, end) not in named:  # else the language is called so
+                found[start, end].append((row, ADJECTIVE))
         return found
 
     @cached_property
@@ -226,17 +241,6 @@ class Lattice:
             word for form in (text, *other_numbers(text)) for word, _ in self.search.near(form, edits=1, words=True)
         }
         return sorted(word for word in near if word[0] == text[0])
-
-    def _candidates_by_key(self) -> list[LinkCandidate]:
-        """Every label that is, word for word, a part of the question, or would be without one mistyped word."""
-        found = []
-        for span in self._ngrams:
-            exact = [hit for hit in self.rows.get(span, ()) if hit[1] in {1.0, ADJECTIVE}]
-            found += [self._exact_candidate(*hit, *span) for hit in exact]
-            for corrected in () if exact else self._corrected.get(span, ()):
-                rows = self._rows_by_key.get(corrected.key, ())
-                found += [self._corrected_candidate(row, *span, corrected) for row in rows]
-        return found
 
     @cached_property
     def _ngrams(self) -> list[tuple[int, int]]:
@@ -354,13 +358,13 @@ class Lattice:
     def _searched_words(self) -> list[str]:
         """List the content words of the question, other forms of them, and what mistyped ones may be."""
         asked = [self.tokens[i].text for i in self.content]
-        forms = [form for word in asked for form in inflections(word)]
+        forms = [*chain.from_iterable(map(inflections, asked))]
         counts = self.search.vocabulary(forms).counts
         return list(dict.fromkeys([*asked, *filter(counts.get, forms), *self._corrections.words]))
 
     def _text_candidate(self, row: LabelRow, found: Fit) -> LinkCandidate:
-        between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]
-        factor = SCATTERED if between else 1.0
+        between = self._content.intersection(range(found.first, found.last))
+        factor = 1.0 if between <= found.places else SCATTERED
         is_whole = found.coverage > WHOLE
         found = replace(found, weight=found.weight * (1.0 if is_whole else PARTIAL) * factor)
         if not is_whole and len(found.places) == 1:

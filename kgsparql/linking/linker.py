@@ -20,8 +20,7 @@ from kgsparql.linking.label_matching import (
     LinkCandidate,
     Matched,
     language_rank,
-    near_keys,
-    near_words,
+    near_texts,
 )
 from kgsparql.linking.lattice import ALTERNATIVE, Lattice
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
@@ -170,9 +169,10 @@ class Linker:
         found = lattice.candidates(self.embedder)
         others = [c for c in found if c.row.kind != "entity" and c.matched == "exact" and c.row.degree]
         wanted, labelled = _without_derived([c for c in found if c.row.kind == "entity"], others)
-        if _links_without_overlap(lattice, wanted):
-            return _links_without_overlap(lattice, sorted(wanted + labelled, key=attrgetter("order")))
-        return _links_without_overlap(lattice, others) or _link_by_part(lattice, wanted, (-1,))
+        links = _links_without_overlap(lattice, wanted)
+        if links and labelled:
+            links = _links_without_overlap(lattice, sorted(wanted + labelled, key=attrgetter("order")))
+        return links or _links_without_overlap(lattice, others) or _link_by_part(lattice, wanted, (-1,))
 
     def looked_for(self, question: str) -> tuple[str, ...]:
         """The first words of a question that may be names."""
@@ -195,11 +195,12 @@ class Linker:
 
         :param mentions: as for :meth:`link`; without them, the unknown names of a question in English.
         """
-        places = [(link.mention.start, link.mention.end) for link in links]
         names = [(text, place_of(text, question)) for text, is_type in mentions or () if not is_type]
+        for start, end in () if names else self.lattice(question).unknown_name_spans():
+            names.append((question[start:end], (start, end)))
         if not names:
-            unknown = self.lattice(question).unknown_name_spans()
-            names = [(question[start:end], (start, end)) for start, end in unknown]
+            return ()
+        places = [(link.mention.start, link.mention.end) for link in links]
         lost = {
             text: None
             for text, place in names
@@ -226,12 +227,13 @@ class Linker:
         key, stops = normalised(name.text), stop_words((*self.languages, "en"))
         stops = frozenset() if stops.issuperset(words(key)) else stops  # `The Who`
         asked = [word for word in words(key) if word not in stops]
-        rows = {*search.exact([key, *near_keys(search, key)]), *search.like(key, limit=_SIMILAR)}
+        rows = {*search.exact([key, *(near for near, _ in near_texts(search, key))]), *search.like(key, limit=_SIMILAR)}
         vocabulary = None
         if by_words:
             counts = search.vocabulary(asked).counts
             forms = [form for word in asked for form in (word, *inflections(word))]
-            forms += [near for word in asked if not counts.get(word) for near, _ in near_words(search, word)]
+            for word in asked:
+                forms += () if counts.get(word) else [near for near, _ in near_texts(search, word, words=True)]
             rows.update(search.with_words(list(dict.fromkeys(forms)), limit=_COMPARED))
             vocabulary = search.vocabulary({*asked, *(word for row in rows for word in words(row.key))})
         likeness = Likeness(key, vocabulary, stops)

@@ -145,15 +145,19 @@ def is_proper(text: str, all_tokens: Sequence[TextToken], start: int, end: int) 
     >>> [is_proper(text, tokens(text), 3, 4) for text in asked]
     [True, False, False]
     """
-    raw = [text[token.start : token.end] for token in all_tokens]
-    gaps = [text[one.end : other.start] for one, other in itertools.pairwise(all_tokens[start:end])]
-    if gaps and all(gap.strip() == gap and gap not in {"", "'", "’", "-"} for gap in gaps):
-        return True
-    own, others = raw[start:end], [*raw[1:start], *raw[end:]]
-    if start == 0 or own == ["I"] or (own == ["May"] and raw[start - 1].lower() in _BEFORE_MONTHS):
+    own = all_tokens[start:end]
+    if end - start > 1:
+        gaps = [text[one.end : other.start] for one, other in itertools.pairwise(own)]
+        if all(gap.strip() == gap and gap not in {"", "'", "’", "-"} for gap in gaps):
+            return True
+    if start == 0 or not all(text[token.start].isupper() for token in own):
         return False
-    is_marked = all(word[0].isupper() for word in own) and 2 * sum(word[0].isupper() for word in others) <= len(others)
-    return is_marked and not set(".?!:") & {*text[all_tokens[start - 1].end : all_tokens[start].start]}
+    written, before = text[own[0].start : own[-1].end], all_tokens[start - 1]
+    if written == "I" or (written == "May" and before.text in _BEFORE_MONTHS):
+        return False
+    others = [*all_tokens[1:start], *all_tokens[end:]]
+    is_marked = 2 * sum(text[token.start].isupper() for token in others) <= len(others)
+    return is_marked and not set(".?!:") & {*text[before.end : own[0].start]}
 
 
 _ALIKE = str.maketrans(
