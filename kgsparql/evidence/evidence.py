@@ -270,10 +270,10 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
             kept.append(_confirmed_item(item, parts, found, unknown))
         else:
             lost.append(item.marker)
-    failure = next((part.failure for part in parts if part.failure is not None), None)
+    failures = [part.failure for part in parts if part.failure is not None]
     return Verification(
         evidence=Evidence(kept), found=len(found), unknown=len(unknown), removed=tuple(removed), lost=tuple(lost),
-        unanswered=sum(map(has_a_name, unknown)), failure=failure if all(part.failure for part in parts) else None,
+        unanswered=sum(map(has_a_name, unknown)), failure=failures[0] if len(failures) == len(parts) else None,
         ended=next((part.ended for part in parts if part.ended), None),
     )  # fmt: skip
 
@@ -288,20 +288,20 @@ def _confirmed_item(
     unknown: Mapping[Triple, tuple[Source, ...]],
 ) -> EvidenceItem:  # fmt: skip
     """Mark the triples of an item, with a query for each graph that holds some, where none holds them all."""
-    queries: dict[str, list[Triple]] = {}
+    queries: tuple[SourceQuery, ...] = ()
     if len(parts) > 1:
-        plain = [c.triple for c in item.triples if has_a_name(c.triple)]
+        plain, own = [c.triple for c in item.triples if has_a_name(c.triple)], dict[str, list[Triple]]()
         for part in parts:
-            queries[part.source.graph] = [t for t in plain if t in part.held or unknown.get(t) == (part.source,)]
-        if any(len(held) == len(plain) for held in queries.values()):
-            queries = {}
+            own[part.source.graph] = [t for t in plain if t in part.held or unknown.get(t) == (part.source,)]
+        if all(len(held) < len(plain) for held in own.values()):
+            queries = tuple(SourceQuery(name, lookup(held)) for name, held in own.items() if held)
     return replace(
         item,
         triples=tuple(
             replace(c, sources=found.get(c.triple) or unknown[c.triple], verified=c.triple in found or None)
             for c in item.triples
         ),
-        queries=tuple(SourceQuery(name, lookup(held)) for name, held in queries.items() if held),
+        queries=queries,
     )
 
 
@@ -313,33 +313,36 @@ class _Lookup:
     """
 
     def __init__(self, triples: Sequence[Triple], graph: MeteredGraph) -> None:
-        plain = [*filter(has_a_name, triples)]
-        self.source, self.open_ = graph.source(None), set(plain)
+        self.source, self.open_ = graph.source(None), set(triples)
         self.held: dict[Triple, list[Source]] = {}
         self.failure: EndpointError | QueryError | None = None
         self.ended: BudgetExceededError | None = None
+        named: dict[Triple, list[Source]] = {}
         try:
-            self._find(plain, graph)
-            held = [] if graph.is_remote and graph.named_graphs() == [] else [one for one in plain if one in self.held]
-            for batch in _batches_of(held):
-                for triple, name in _triples_in(graph.select(lookup(batch, named_graphs=True))):
-                    self.held.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
+            self._find(triples, graph)
+            held = [] if graph.is_remote and graph.named_graphs() == [] else [*self.held]
+            for at in range(0, len(held), BATCH):
+                for solution in graph.select(lookup(held[at : at + BATCH], named_graphs=True)):
+                    if (triple := _triple_in(solution)) is not None:
+                        name = solution.get("graph")
+                        named.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
         except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
             self.failure = error
         except BudgetExceededError as error:
             self.ended = error
-        self.held = {triple: own or [self.source] for triple, own in self.held.items()}
+        self.held |= named
 
     def _find(self, triples: Sequence[Triple], graph: MeteredGraph) -> None:
         """Look the triples up; where a result was cut, the rest is asked for in halves."""
         halving = Halving()
-        todo = deque(_batches_of(triples))
+        todo = deque(triples[at : at + BATCH] for at in range(0, len(triples), BATCH))
         while todo:
             batch = todo.popleft()
             solutions = graph.select(lookup(batch))
             is_enough = halving.should_give_up(solutions)
-            self.held.update((triple, []) for triple, _ in _triples_in(solutions))
-            missing = [triple for triple in batch if triple not in self.held]
+            found = dict.fromkeys(map(_triple_in, solutions))
+            missing = [triple for triple in batch if triple not in found]
+            self.held |= {triple: [self.source] for triple in batch if triple in found}
             self.open_.difference_update(batch if solutions.complete else self.held)
             if missing and len(batch) > 1 and solutions.cut and not is_enough:
                 graph.will_ask_again(solutions)
@@ -347,13 +350,8 @@ class _Lookup:
                 todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
 
 
-def _triples_in(solutions: Iterable[Solution]) -> Iterator[tuple[Triple, Term | None]]:
-    """Yield the triples that were found, with their named graphs; what a server sends need be no triple."""
-    for solution in solutions:
-        subject, predicate = solution["subject"], solution["predicate"]
-        if isinstance(subject, IRI) and isinstance(predicate, IRI):
-            yield Triple(subject, predicate, solution["object"]), solution.get("graph")
-
-
-def _batches_of(triples: Sequence[Triple]) -> list[Sequence[Triple]]:
-    return [triples[at : at + BATCH] for at in range(0, len(triples), BATCH)]
+def _triple_in(solution: Solution) -> Triple | None:
+    """Return the triple that was found; what a server sends need be none."""
+    subject, predicate = solution["subject"], solution["predicate"]
+    is_triple = isinstance(subject, IRI) and isinstance(predicate, IRI)
+    return Triple(subject, predicate, solution["object"]) if is_triple else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Generic, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field
@@ -89,7 +90,7 @@ class BatchedSolutions(Generic[K]):
     @property
     def seen(self) -> list[Solution]:
         """All solutions that were seen; a key in ``over`` has more."""
-        return [*self.solutions, *(solution for some in self.over.values() for solution in some)]
+        return [*self.solutions, *chain.from_iterable(self.over.values())]
 
 
 def batched_select(

@@ -140,16 +140,16 @@ def _best_texts(
 ) -> dict[K, Label]:  # fmt: skip
     """Choose the best text of each thing: by its language, then its predicate, then in lexical order."""
     places = dict(zip(predicates, count(), strict=False))
-    best: dict[K, tuple[tuple[object, ...], Label]] = {}
+    best, keys = dict[K, Label](), dict[K, tuple[object, ...]]()
     for solution in solutions:
         literal, thing = solution["label"], about(solution)
         if isinstance(literal, Literal) and (text := plain_text(literal).strip()):
             place = places.get(solution["predicate"], len(places))
             rank = language_rank(literal.language, languages)
             key = ("link" in solution, rank, place, literal.language or "", text)
-            if thing not in best or key < best[thing][0]:
-                best[thing] = (key, Label(text, literal.language))
-    return {thing: label for thing, (_, label) in best.items()}
+            if thing not in best or key < keys[thing]:
+                best[thing], keys[thing] = Label(text, literal.language), key
+    return best
 
 
 def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("en",)) -> tuple[IRI, ...]:

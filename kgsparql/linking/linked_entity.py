@@ -85,6 +85,8 @@ class LinkedEntity:
         Candidates for a part of the mention do not count: Joseph is not what Joseph Beuys means. Of labels that only
         differ in a parenthesis, those of the same score do: Queen is a band and an album.
         """
+        if not self.candidates:
+            return ()
         same, short = set(self.namesakes), short_key(self.label)
         if self.matched == "exact":
             same |= {c for c in self.full_candidates if c.score == self.score and short_key(c.label) == short}
@@ -94,6 +96,8 @@ class LinkedEntity:
     @property
     def full_candidates(self) -> list[LinkedEntity]:
         """The candidates whose mention has all words of this one that are in the label: what all of it may mean."""
+        if not self.candidates:
+            return []
         mention = set(words(normalised(self.mention.text)))
         own = mention.intersection(words(normalised(self.label))) or mention
         return [c for c in self.candidates if own.issubset(words(normalised(c.mention.text)))]

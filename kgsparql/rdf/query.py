@@ -281,7 +281,8 @@ class Lookup:
     def variables(self) -> tuple[str, ...]:
         """The variables of its solutions."""
         names = dict.fromkeys(chain(self.places, *self.given))
-        return tuple(name for name in names if isinstance(name, str) and name != "range")
+        names.pop("range", None)
+        return tuple(name for name in names if isinstance(name, str))
 
 
 def _header_list(header: Mapping[str, str], name: str) -> list[str]:

@@ -169,8 +169,12 @@ class NounPhrase:
     @property
     def positions(self) -> set[int]:
         """Where its own words are, or those of its parts; not those of what it belongs to."""
-        own = {position for chunk in self.chunks for position in chunk.span}
-        return own.union(*(part.positions for part in self.parts))
+        found = set[int]()
+        for chunk in self.chunks:
+            found.update(chunk.span)
+        for part in self.parts:
+            found |= part.positions
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +266,8 @@ def positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
     found = phrase.positions | {*phrase.kinds, *phrase.same}
     found |= {phrase.superlative.position} if phrase.superlative else set()
     found |= set(phrase.quantity.positions) if phrase.quantity else set()
-    found |= {one[0] for one in (phrase.most, phrase.summary) if one}
+    found |= {phrase.most[0]} if phrase.most else set()
+    found |= {phrase.summary[0]} if phrase.summary else set()
     for part in (phrase.of, *phrase.parts):
         found |= positions_of_phrase(part)
     return found.union(*map(positions_of, relations(phrase.restrictions)))

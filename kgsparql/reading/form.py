@@ -158,8 +158,7 @@ class Form:
     @property
     def noun(self) -> tuple[int, ...]:
         """The positions of the noun that is asked for: `films` of `which films`, and of `the films of Ann`."""
-        chunks = (own for own in self.phrase.chunks if not own.is_name)
-        return tuple(p for own in chunks for p in own.span)
+        return tuple(p for own in self.phrase.chunks if not own.is_name for p in own.span)
 
     @property
     def asks_time(self) -> bool:

@@ -229,9 +229,11 @@ def language_of(own: Set[str], question: str = "") -> tuple[str, bool]:
     ('en', True)
     """
     english = lexicon()
-    if signed := [tag for tag in languages() if question.lstrip()[:1] in glossary(tag).words["signs"]]:
-        return signed[0], True
-    hits = {tag: len(own & glossary(tag).closed_words) for tag in languages()}
+    hits = dict[str, int]()
+    for tag in languages():
+        if question.lstrip()[:1] in glossary(tag).words["signs"]:
+            return tag, True
+        hits[tag] = len(own & glossary(tag).closed_words)
     most = max(hits.values(), default=0)
     mine = len(own & (english.function_words | english.imperatives))
     unread = max(len(own & stops) for tag, stops in STOP_WORDS.items() if tag not in hits)

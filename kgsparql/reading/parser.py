@@ -93,17 +93,18 @@ class _Reader:
     def _with_form(self, question: Form) -> Form:
         """Tell a question of how many, of what share, and for one of several by its words: ``the number of films``."""
         phrase, own = question.phrase, self.lexicon
-        words = [self.texts[at] for chunk in phrase.chunks for at in chunk.span]
         if question.choices is not None:
             return replace(question, asks="choose")
         if question.asks != "set":
             return question
-        if phrase.of is not None and len(words) == 1 and words[0] in own.count_words and not phrase.restrictions:
-            summary = phrase.summary[1] if phrase.summary else question.summary
-            return replace(question, asks="count", phrase=phrase.of, summary=summary)
-        if phrase.of is not None and len(words) == 1 and words[0] in own.share_words:
-            said = (*phrase.of.restrictions, *phrase.restrictions)
-            return replace(question, asks="share", phrase=replace(phrase.of, restrictions=()), said=said)
+        if phrase.of is not None and len(phrase.chunks) == 1:
+            word = " ".join(self.texts[at] for at in phrase.chunks[0].span)
+            if word in own.count_words and not phrase.restrictions:
+                summary = phrase.summary[1] if phrase.summary else question.summary
+                return replace(question, asks="count", phrase=phrase.of, summary=summary)
+            if word in own.share_words:
+                said = (*phrase.of.restrictions, *phrase.restrictions)
+                return replace(question, asks="share", phrase=replace(phrase.of, restrictions=()), said=said)
         is_count = not own.imperatives.isdisjoint(own.count_words.intersection(self.texts[:3]))
         return replace(question, asks="count") if is_count else question
 
@@ -155,7 +156,7 @@ class _Reader:
     def _named_otherwise(self, question: Form) -> NounPhrase | None:
         """Return what other names are asked of, and after it the one that is asked about; None if more is said."""
         own = self.lexicon
-        wanted = {word for phrase in own.other_names for word in phrase.split()}
+        wanted = {*" ".join(own.other_names).split()}
         if wanted.isdisjoint(self.texts):
             return None
         chunks = [chunk for chunk in self.read.chunks if chunk.is_name or chunk.classes]
@@ -248,7 +249,7 @@ class _Tagger:
 
     def tags(self, at: int) -> dict[str, tuple[int, Any]] | None:
         """Tag a word: each tag with where it ends and what it says; None if the word says nothing."""
-        chunk, named = self.chunks.get(at), self._name_of_predicate(at)
+        chunk, named = self.chunks.get(at), self._name_of_predicate(at) if at in self.named else None
         if self._is_after_owner(at) and self.read.texts[at] == self.lexicon.possessive:
             return {"pos": (at + 1, None)}
         found: dict[str, tuple[int, Any]] = {}
@@ -294,9 +295,11 @@ class _Tagger:
         if "quantifiers" in found:  # `most expensive` counts nothing, `most` does
             longest = max(found[tag][0] for tag in ("superlatives", "comparatives") if tag in found)
             found.pop("quantifiers" if longest > at + 1 else "superlatives", None)
-        ending = next((one for one in self.lexicon.day_endings if texts[at].endswith(one)), "")
-        if ending and texts[at].removesuffix(ending).isdecimal():
-            found["ordinals"] = at + 1, int(texts[at].removesuffix(ending))
+        if texts[at][0].isdecimal():
+            number = next(
+                (texts[at].removesuffix(end) for end in self.lexicon.day_endings if texts[at].endswith(end)), ""
+            )
+            found |= {"ordinals": (at + 1, int(number))} if number.isdecimal() else {}
         self.silent |= set(range(at, found["asides"][0] if "asides" in found else at))
         return found
 
@@ -326,7 +329,7 @@ class _Tagger:
     def _name_of_predicate(self, at: int) -> Chunk | None:
         """Return the name of a predicate of several words as one chunk, if no sentence would have them there."""
         read, lexicon, chunk = self.read, self.lexicon, self.chunks.get(at)
-        end = self.named.get(at, at)
+        end = self.named[at]
         if end - at < 2 or (at in self.covered and chunk is None):
             return None
         if any(p in self.chunks and self.chunks[p].is_name for p in range(at, end)):

@@ -49,8 +49,6 @@ class ValueFinder:
         self, question: str, tokens: Sequence[TextToken], texts: Sequence[str], gaps: Sequence[str], language: Lexicon
     ) -> None:
         self.question, self.tokens, self.texts, self.gaps, self.language = question, tokens, texts, gaps, language
-        self.starts = {token.start: at for at, token in enumerate(tokens)}
-        self.ends = {token.end: at + 1 for at, token in enumerate(tokens)}
         pattern = _number_pattern(language.grouping_sign, language.decimal_sign)
         self.in_digits: dict[int, tuple[int, re.Match[str]]] = {}
         for found in pattern.finditer(question):
@@ -60,7 +58,9 @@ class ValueFinder:
     def _span_of_match(self, found: re.Match[str]) -> range:
         """Return the positions of the words of a match; none where it begins or ends within a word."""
         first = found.start() + len(found.groupdict().get("minus") or "")
-        return range(self.starts.get(first, 0), self.ends.get(found.end(), 0))
+        own = [at for at, token in enumerate(self.tokens) if first <= token.start and token.end <= found.end()]
+        is_whole = own and (self.tokens[own[0]].start, self.tokens[own[-1]].end) == (first, found.end())
+        return range(own[0], own[-1] + 1) if is_whole else range(0)
 
     def _chunk_of(self, start: int, end: int, **value: object) -> Chunk:
         text = self.question[self.tokens[start].start : self.tokens[end - 1].end]
