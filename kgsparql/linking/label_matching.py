@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
@@ -11,18 +12,7 @@ from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary, unlikeliness
-from kgsparql.linking.words import (
-    TextToken,
-    is_unspaced,
-    key_of,
-    signed_place,
-    stem,
-    tokens,
-    trigrams,
-    words,
-    written,
-    written_forms,
-)
+from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, tokens, trigrams, words
 from kgsparql.rdf.terms import normalised
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
@@ -92,6 +82,60 @@ class LinkCandidate:
         """Sort key: the most specific first; then the preferred language, the better connected, the IRI."""
         row = self.row
         return (-round(self.weight, 6), self.matched != "exact", self.language_rank, -row.degree, row.iri, row.text)
+
+
+_ALIKE = str.maketrans(
+    {**dict.fromkeys("‘’‚‛′ʼ`´", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None}
+)
+_SIGN = re.compile(r"[^\w\s]")
+_TELLING_AFTER = re.compile(r"[#♯♭*°]+|-(?=[?.!,;:)\"'’”]*(?:\s|\Z))")  # C#, A*, D-
+
+
+@lru_cache(maxsize=20_000)
+def written(text: str) -> str:
+    """Fold what a reader takes for the same: capitals, white space, widths, quotation marks, dashes. Signs stay.
+
+    >>> written("«Catch‑22»") == written('"catch-22"'), written("CO₂") == written("CO2"), written("Ｃ＃")
+    (True, False, 'c#')
+    """
+    if not text.isascii():
+        small = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>"))]  # other signs
+        folded = "".join(c if c in small else unicodedata.normalize("NFKC", c) for c in text)
+        text = unicodedata.normalize("NFC", folded)
+    return " ".join(text.replace("_", " ").translate(_ALIKE).casefold().split())
+
+
+def written_forms(label: str) -> set[str]:
+    """Return what a label is folded to, with and without a parenthesis at its end."""
+    whole = written(label)
+    return {whole, whole.rpartition(" (")[0] or whole} if whole.endswith(")") else {whole}
+
+
+def with_signs(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a place in a text by all signs beside it, without a space between."""
+    while start and _SIGN.match(text[start - 1]):
+        start -= 1
+    while end < len(text) and _SIGN.match(text[end]):
+        end += 1
+    return start, end
+
+
+def signed_place(label: str, text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen the place of a name in a text by the signs beside it that its label has, or that tell another name.
+
+    >>> text = "Who made C#, Yahoo! or .NET?"
+    >>> [text[slice(*signed_place(*place))] for place in (("C", text, 9, 10), ("Yahoo!", text, 13, 18))]
+    ['C#', 'Yahoo!']
+    """
+    if text[:start].endswith("*") and text[end:].startswith("*"):  # only emphasis
+        return start, end
+    first, last = with_signs(text, start, end)
+    places = itertools.product(range(first, start + 1), range(last, end - 1, -1))
+    names = written_forms(label)
+    start, end = next((place for place in places if written(text[slice(*place)]) in names), (start, end))
+    after = _TELLING_AFTER.match(text, end)
+    is_free = not text[:first] or text[first - 1].isspace()
+    return start - (is_free and text[start - 1 : start] in {"@", "."}), end if after is None else after.end()
 
 
 def as_written(rows: Sequence[LabelRow], text: str, own: Sequence[TextToken]) -> Sequence[LabelRow]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.label_index.search import Kind, short_key
-from kgsparql.linking.label_matching import Matched
-from kgsparql.linking.words import place_of, words, written
+from kgsparql.linking.label_matching import Matched, written
+from kgsparql.linking.words import place_of, words
 from kgsparql.rdf.terms import IRI, normalised
 
 _SIGNS = "#♯♭*°@.-"

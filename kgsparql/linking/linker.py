@@ -21,10 +21,11 @@ from kgsparql.linking.label_matching import (
     Matched,
     language_rank,
     near_texts,
+    signed_place,
 )
 from kgsparql.linking.lattice import ALTERNATIVE, Lattice
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
-from kgsparql.linking.words import inflections, place_of, signed_place, stop_words, words
+from kgsparql.linking.words import inflections, place_of, stop_words, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import IRI, normalised
 

@@ -160,60 +160,6 @@ def is_proper(text: str, all_tokens: Sequence[TextToken], start: int, end: int) 
     return is_marked and not set(".?!:") & {*text[before.end : own[0].start]}
 
 
-_ALIKE = str.maketrans(
-    {**dict.fromkeys("‘’‚‛′ʼ`´", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None}
-)
-_SIGN = re.compile(r"[^\w\s]")
-_TELLING_AFTER = re.compile(r"[#♯♭*°]+|-(?=[?.!,;:)\"'’”]*(?:\s|\Z))")  # C#, A*, D-
-
-
-@lru_cache(maxsize=20_000)
-def written(text: str) -> str:
-    """Fold what a reader takes for the same: capitals, white space, widths, quotation marks, dashes. Signs stay.
-
-    >>> written("«Catch‑22»") == written('"catch-22"'), written("CO₂") == written("CO2"), written("Ｃ＃")
-    (True, False, 'c#')
-    """
-    if not text.isascii():
-        small = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>"))]  # other signs
-        folded = "".join(c if c in small else unicodedata.normalize("NFKC", c) for c in text)
-        text = unicodedata.normalize("NFC", folded)
-    return " ".join(text.replace("_", " ").translate(_ALIKE).casefold().split())
-
-
-def written_forms(label: str) -> set[str]:
-    """Return what a label is folded to, with and without a parenthesis at its end."""
-    whole = written(label)
-    return {whole, whole.rpartition(" (")[0] or whole} if whole.endswith(")") else {whole}
-
-
-def with_signs(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a place in a text by all signs beside it, without a space between."""
-    while start and _SIGN.match(text[start - 1]):
-        start -= 1
-    while end < len(text) and _SIGN.match(text[end]):
-        end += 1
-    return start, end
-
-
-def signed_place(label: str, text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen the place of a name in a text by the signs beside it that its label has, or that tell another name.
-
-    >>> text = "Who made C#, Yahoo! or .NET?"
-    >>> [text[slice(*signed_place(*place))] for place in (("C", text, 9, 10), ("Yahoo!", text, 13, 18))]
-    ['C#', 'Yahoo!']
-    """
-    if text[:start].endswith("*") and text[end:].startswith("*"):  # only emphasis
-        return start, end
-    first, last = with_signs(text, start, end)
-    places = itertools.product(range(first, start + 1), range(last, end - 1, -1))
-    names = written_forms(label)
-    start, end = next((place for place in places if written(text[slice(*place)]) in names), (start, end))
-    after = _TELLING_AFTER.match(text, end)
-    is_free = not text[:first] or text[first - 1].isspace()
-    return start - (is_free and text[start - 1 : start] in {"@", "."}), end if after is None else after.end()
-
-
 def place_of(name: str, text: str) -> tuple[int, int] | None:
     """Start and end of a name in a text, in characters, ignoring case; as a whole word if there is one.
 

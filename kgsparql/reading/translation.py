@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch, rows_by
-from kgsparql.linking.label_matching import as_written
+from kgsparql.linking.label_matching import as_written, signed_place
 from kgsparql.linking.lattice import USUAL_NGRAM
-from kgsparql.linking.words import TextToken, is_proper, key_of, signed_place, stem, tokens
+from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
