@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary, unlikeliness
-from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, tokens, trigrams, words
+from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, tokens, trigrams, with_signs, words
 from kgsparql.rdf.terms import normalised
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
@@ -87,7 +87,6 @@ class LinkCandidate:
 _ALIKE = str.maketrans(
     {**dict.fromkeys("‘’‚‛′ʼ`´", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None}
 )
-_SIGN = re.compile(r"[^\w\s]")
 _TELLING_AFTER = re.compile(r"[#♯♭*°]+|-(?=[?.!,;:)\"'’”]*(?:\s|\Z))")  # C#, A*, D-
 
 
@@ -109,15 +108,6 @@ def written_forms(label: str) -> set[str]:
     """Return what a label is folded to, with and without a parenthesis at its end."""
     whole = written(label)
     return {whole, whole.rpartition(" (")[0] or whole} if whole.endswith(")") else {whole}
-
-
-def with_signs(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a place in a text by all signs beside it, without a space between."""
-    while start and _SIGN.match(text[start - 1]):
-        start -= 1
-    while end < len(text) and _SIGN.match(text[end]):
-        end += 1
-    return start, end
 
 
 def signed_place(label: str, text: str, start: int, end: int) -> tuple[int, int]:

@@ -160,6 +160,18 @@ def is_proper(text: str, all_tokens: Sequence[TextToken], start: int, end: int) 
     return is_marked and not set(".?!:") & {*text[before.end : own[0].start]}
 
 
+_SIGN = re.compile(r"[^\w\s]")
+
+
+def with_signs(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a place in a text by all signs beside it, without a space between."""
+    while start and _SIGN.match(text[start - 1]):
+        start -= 1
+    while end < len(text) and _SIGN.match(text[end]):
+        end += 1
+    return start, end
+
+
 def place_of(name: str, text: str) -> tuple[int, int] | None:
     """Start and end of a name in a text, in characters, ignoring case; as a whole word if there is one.
 

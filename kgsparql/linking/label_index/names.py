@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
-from kgsparql.linking.label_matching import with_signs
-from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens
+from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens, with_signs
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
