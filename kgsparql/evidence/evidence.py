@@ -353,5 +353,6 @@ class _Lookup:
 def _triple_in(solution: Solution) -> Triple | None:
     """Return the triple that was found; what a server sends need be none."""
     subject, predicate = solution["subject"], solution["predicate"]
-    is_triple = isinstance(subject, IRI) and isinstance(predicate, IRI)
-    return Triple(subject, predicate, solution["object"]) if is_triple else None
+    if isinstance(subject, IRI) and isinstance(predicate, IRI):
+        return Triple(subject, predicate, solution["object"])
+    return None

@@ -139,7 +139,7 @@ def _best_texts(
     about: Callable[[Solution], K] = itemgetter("entity"),
 ) -> dict[K, Label]:  # fmt: skip
     """Choose the best text of each thing: by its language, then its predicate, then in lexical order."""
-    places = dict(zip(predicates, count(), strict=False))
+    places: dict[Term, int] = dict(zip(predicates, count(), strict=False))
     best, keys = dict[K, Label](), dict[K, tuple[object, ...]]()
     for solution in solutions:
         literal, thing = solution["label"], about(solution)
