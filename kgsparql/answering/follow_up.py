@@ -21,8 +21,7 @@ from kgsparql.linking.english_forms import is_past_form, plural, singular
 from kgsparql.linking.words import roots_of
 from kgsparql.plans.english import listed
 from kgsparql.rdf.terms import IRI, Term
-from kgsparql.reading.glossary import glossary
-from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.translation import language_in
 
 MOST_NAMES = 10  # answers that are named one by one where they are asked about together

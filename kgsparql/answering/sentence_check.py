@@ -29,8 +29,7 @@ from kgsparql.plans.type_check import terms_in
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised
 from kgsparql.rdf.vocabulary import RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.clauses import Chunk
-from kgsparql.reading.glossary import glossary
-from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.translation import translated
 
 _DECIMALS = 6  # that an answer shows of a number

@@ -28,8 +28,7 @@ from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.form import Form
-from kgsparql.reading.glossary import glossary
-from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.translation import Translation
 

@@ -14,8 +14,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import CombinedLabels, Kind, LabelRow, label_row
 from kgsparql.rdf.terms import IRI
-from kgsparql.reading.glossary import glossary
-from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.translation import label_in_english, language_in, translated
 
 _ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = WeakKeyDictionary()

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError
@@ -56,6 +56,25 @@ class PredicatePath:
 
     path: PropertyPath
     ends: tuple[Term, ...] = ()
+
+
+class StepUse(NamedTuple):
+    """How some terms use a step.
+
+    :param having: how many of them have it.
+    :param most: different ends that one of them has, at most.
+    :param ends: the first of all ends.
+    """
+
+    having: int
+    most: int
+    ends: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, found: Mapping[Term, set[Term]], kept: int) -> StepUse:
+        """Summarise what a step leads to from each term that has it."""
+        ends = sorted(set[Term]().union(*found.values()), key=str)
+        return cls(len(found), max(map(len, found.values())), tuple(ends[:kept]))
 
 
 @dataclass(frozen=True, slots=True)

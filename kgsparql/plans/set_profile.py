@@ -9,7 +9,8 @@ from itertools import chain
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
-from kgsparql.exploration.step_uses import AdjacentSteps, StepUse
+from kgsparql.exploration.adjacency_search import AdjacentSteps
+from kgsparql.exploration.batched_select import StepUse
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_instant

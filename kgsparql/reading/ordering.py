@@ -9,8 +9,7 @@ from typing import Any
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.reading.glossary import Glossary
-from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.lexicon import Glossary, Lexicon
 from kgsparql.reading.parser import grammar, word_tags
 from kgsparql.reading.peg import Edge, Labelled, Lattice, RuleReader
 

@@ -14,9 +14,8 @@ from kgsparql.linking.lattice import USUAL_NGRAM
 from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_WORDS
-from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
-from kgsparql.reading.glossary import Kind as WordKind
-from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
+from kgsparql.reading.lexicon import LONGEST_PHRASE, Glossary, Meaning, glossary, language_of, lexicon
+from kgsparql.reading.lexicon import Kind as WordKind
 from kgsparql.reading.ordering import Kind, Unit, in_order, kind_of
 
 _QUOTED = re.compile(r'["“„«]([^"”“„»«]+)["”“»]')

@@ -20,8 +20,7 @@ from kgsparql.errors import DataError
 from kgsparql.plans.running import LEFT_OUT_SENTENCES
 from kgsparql.reading import values
 from kgsparql.reading.chunks import chunked
-from kgsparql.reading.glossary import glossary, glossary_of, languages
-from kgsparql.reading.lexicon import Lexicon, lexicon
+from kgsparql.reading.lexicon import Lexicon, glossary, glossary_of, languages, lexicon
 from kgsparql.reading.parser import grammar
 from kgsparql.reading.translation import language_in, translated
 from tests.world import FIXTURES, PREFIXES, graph_of
