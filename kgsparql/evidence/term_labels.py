@@ -63,7 +63,7 @@ class TermLabels:
         known, wanted = self.notes.labels if self.known is None else self.known, dict.fromkeys(terms)
         if new := [term for term in wanted if term not in known]:
             shared = self.shared.get(self.languages, {})
-            self._keep({term: shared[term] for term in new if term in shared})
+            self._keep(shared, new)
             if missing := [term for term in new if term not in known]:
                 found: Mapping[Term, Label] | None = None
                 with self.asking(in_grace=in_grace) as graph:
@@ -72,15 +72,15 @@ class TermLabels:
                     self.notes.append(_UNNAMED, code="unlabelled")
                 if found is None:
                     return {term: known.get(term) or own_label(term).text for term in wanted}
-                self._keep(found)
+                self._keep(found, found)
         return {term: known[term] for term in wanted}
 
-    def _keep(self, found: Mapping[Term, Label]) -> None:
+    def _keep(self, found: Mapping[Term, Label], terms: Iterable[Term]) -> None:
         known = self.notes.labels if self.known is None else self.known
-        for term, label in found.items():
-            if term not in known:
-                known[term] = label.text
-                if label.derived:
+        for term in terms:
+            if term in found and term not in known:
+                known[term] = found[term].text
+                if found[term].derived:
                     self._derived.add(term)
 
     def has_label(self, term: Term) -> bool:
@@ -113,7 +113,7 @@ class TermLabels:
             called: Mapping[Term, Label] = {}
             with self.asking(in_grace=in_grace) as graph:
                 found, called = named_types(graph, missing, languages=self.languages)
-            self._keep(called)
+            self._keep(called, called)
             self._types.update({term: found.get(term, ()) for term in missing})
         names = self(dict.fromkeys(c for term in terms for c in self._types.get(term, ())), in_grace=in_grace)
         counted = []

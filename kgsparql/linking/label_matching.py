@@ -130,7 +130,7 @@ def signed_place(label: str, text: str, start: int, end: int) -> tuple[int, int]
 
 def as_written(rows: Sequence[LabelRow], text: str, own: Sequence[TextToken]) -> Sequence[LabelRow]:
     """Keep the rows of one key that words of a text may mean: where one is written just so, none with other signs."""
-    if len({row.text for row in rows}) < 2:
+    if len(rows) < 2 or len({row.text for row in rows}) < 2:
         return rows
     places = ((row, signed_place(row.text, text, own[0].start, own[-1].end)) for row in rows)
     said = {row: written(text[slice(*place)]) for row, place in places}
@@ -170,11 +170,13 @@ def best_fit(
     :param well_spelled: numbers of those in which no typing error is assumed.
     """
     label = words(key)
-    content = [word for word in label if word not in stops] or list(label)
+    content, missing = list[str](), list[str]()
+    for word in label:
+        (missing if word in stops else content).append(word)
     free = list(allowed)
     places: set[int] = set()
     found = total = weight = 0.0
-    for negative_idf, word in sorted((-vocabulary.idf(word), word) for word in content):
+    for negative_idf, word in sorted((-vocabulary.idf(word), word) for word in content or label):
         idf = -negative_idf
         total += idf
         likeness, _, best = max(
@@ -187,7 +189,7 @@ def best_fit(
             weight += _weight(word, vocabulary, stops) * likeness
     if not places:
         return None
-    if missing := [word for word in label if word in stops]:
+    if missing:
         asked = {token.text for token in question}
         total += sum(_MISSING_STOP for word in missing if word not in asked)
     return Fit(frozenset(places), found / total, weight)
@@ -270,8 +272,10 @@ def language_rank(language: str, wanted: Sequence[str]) -> int:
     """Return how little a language is wanted: those that are and ``mul``; then none, English, any other."""
     if language == "mul":
         return 0
-    ranks = (rank for rank, own in enumerate(wanted) if language == own or language.startswith(f"{own}-"))
-    return next(ranks, len(wanted) + (0 if not language else 1 if language == "en" else 2))
+    for rank, own in enumerate(wanted):
+        if language == own or language.startswith(f"{own}-"):
+            return rank
+    return len(wanted) + (0 if not language else 1 if language == "en" else 2)
 
 
 def is_only_prefix(asked: Sequence[str], key: str) -> bool:

@@ -104,7 +104,9 @@ class Lattice:
         frames = [match.span(match.lastindex or 0) for match in _ASKING_FRAME.finditer(question)]
         self.content, asking = list[int](), list[int]()
         for i, token in enumerate(self.tokens):
-            if token.text not in self.stops or self._is_acronym(i):
+            # `US` and `WHO` are not the stop words `us` and `who`.
+            is_acronym = self.is_cased and token.end - token.start > 1 and question[token.start : token.end].isupper()
+            if is_acronym or token.text not in self.stops:
                 is_framed = any(start <= token.start < end for start, end in frames)
                 (asking if is_framed and (i == 0 or not self._is_marked(i)) else self.content).append(i)
         self.content = self.content or asking
@@ -123,11 +125,6 @@ class Lattice:
         between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
         is_long = self.tokens[i].end - self.tokens[i].start > 1
         return is_long and self._is_capital(i) and not any(char in ".?!:" for char in between)
-
-    def _is_acronym(self, i: int) -> bool:
-        """Whether a word is like `US` and `WHO`, which are not the stop words `us` and `who`."""
-        token = self.tokens[i]
-        return self.is_cased and token.end - token.start > 1 and self.question[token.start : token.end].isupper()
 
     @cached_property
     def by_letters(self) -> tuple[LinkCandidate, ...]:
@@ -205,8 +202,9 @@ class Lattice:
                 before += " " if end > start + 1 and not last.joined else ""
                 key = before + last.text
                 found[key].append((start, end, 1.0))
-                for country in countries().get(key, ()) if self._is_before_noun(end) else ():
-                    found[country].append((start, end, ADJECTIVE))
+                for country in countries().get(key, ()):
+                    if self._is_before_noun(end):
+                        found[country].append((start, end, ADJECTIVE))
                 if end - start <= _VARIED:
                     if end - start == 2 and self.stops.isdisjoint((first.text, last.text)):
                         found[first.text + last.text].append((start, end, INFLECTED))  # `gluten-free`, in one
@@ -229,10 +227,11 @@ class Lattice:
 
     def rows_with(self, forms: Sequence[str], kind: Kind, places: Sequence[int], *, limit: int = 100) -> list[LabelRow]:
         """Find the rows of a kind whose label has one of some words at one of these places, such as -1 for the last."""
-        rows = self.search.with_words(forms, limit=limit) if forms else []
+        wanted = {*forms}
         return [
-            row for row in rows if row.kind == kind and not {*forms}.isdisjoint(words(row.key)[at] for at in places)
-        ]
+            row for row in self.search.with_words(forms, limit=limit)
+            if row.kind == kind and not wanted.isdisjoint(words(row.key)[at] for at in places)
+        ] if forms else []  # fmt: skip
 
     def respelled(self, place: int) -> list[str]:
         """List the words of labels that a word of the question, in either number, may be with one letter wrong."""
@@ -274,7 +273,7 @@ class Lattice:
         return sum(stem(word) in asked for word in left_out) / len(left_out) if left_out else 0.0
 
     def _candidate(self, row: LabelRow, found: Fit, score: float, matched: Matched) -> LinkCandidate:
-        places = [i for i in found.places if i in self._content] or sorted(found.places)
+        places = sorted(self._content & found.places or found.places)
         weight = found.weight
         score *= 1.0 if row.role == "label" else ALTERNATIVE
         is_type = row.kind != "entity"
@@ -283,7 +282,7 @@ class Lattice:
             is_type, score = True, score * TYPE_WORD
         elif len(places) == 1 and self.tokens[places[0]].text.isdecimal() and len(self.tokens[places[0]].text) < 3:
             score *= SHORT_NUMBER
-        elif self.is_cased and self.vocabulary.capitals_tell and not any(self._is_capital(i) for i in places):
+        elif self.is_cased and self.vocabulary.capitals_tell and not any(map(self._is_capital, places)):
             weight *= LOWER_CASE
             if row.text[0].isupper() and is_short:
                 score *= COMMON_WORD
@@ -347,7 +346,7 @@ class Lattice:
             if any(is_unspaced(self.tokens[i].text[0]) for i in run):
                 lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
-        rows = [row for row in _fused(lists) if row not in exact_rows]
+        rows = [row for row in (_fused(lists) if len(lists) > 1 else lists[0]) if row not in exact_rows]
         wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}
         vocabulary = self.search.vocabulary(wanted)
         for row in rows:

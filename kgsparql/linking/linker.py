@@ -168,8 +168,13 @@ class Linker:
         """The links of a text's words: exact labels, similar ones, ones near in meaning; else by a last name."""
         lattice = self.lattice(question)
         found = lattice.candidates(self.embedder)
-        others = [c for c in found if c.row.kind != "entity" and c.matched == "exact" and c.row.degree]
-        wanted, labelled = _without_derived([c for c in found if c.row.kind == "entity"], others)
+        entities, others = list[LinkCandidate](), list[LinkCandidate]()
+        for one in found:
+            if one.row.kind == "entity":
+                entities.append(one)
+            elif one.matched == "exact" and one.row.degree:
+                others.append(one)
+        wanted, labelled = _without_derived(entities, others)
         links = _links_without_overlap(lattice, wanted)
         if links and labelled:
             links = _links_without_overlap(lattice, sorted(wanted + labelled, key=attrgetter("order")))
@@ -285,7 +290,7 @@ def _links_without_overlap(lattice: Lattice, found: Sequence[LinkCandidate]) -> 
 
     Beside a name, common words name nothing: `films` in `Which films did Jane Campion write?`.
     """
-    links: list[tuple[LinkedEntity, bool]] = []
+    links, names = list[LinkedEntity](), list[LinkedEntity]()
     taken: set[int] = set()
     entities: set[str] = set()
     for candidate in found:
@@ -294,21 +299,23 @@ def _links_without_overlap(lattice: Lattice, found: Sequence[LinkCandidate]) -> 
         taken |= candidate.fit.places
         entities.add(candidate.row.iri)
         rivals = (c for c in found if c.fit.places & candidate.fit.places)
-        links.append((_linked_entity(lattice, candidate, rivals), candidate.is_common))
+        links.append(_linked_entity(lattice, candidate, rivals))
+        names += [] if candidate.is_common else links[-1:]
         if len(links) == MAX_LINKS:
             break
-    return tuple([link for link, is_common in links if not is_common] or [link for link, _ in links])
+    return tuple(names or links)
 
 
 def _without_derived(
-    wanted: Sequence[LinkCandidate], others: Sequence[LinkCandidate]
+    wanted: list[LinkCandidate], others: Sequence[LinkCandidate]
 ) -> tuple[list[LinkCandidate], list[LinkCandidate]]:
     """The wanted ones without names made from IRIs whose words another kind's label has; and classes so labelled."""
+    derived = [c for c in wanted if c.row.role == "derived"]
+    if not derived:
+        return wanted, []
     labelled = [c for c in others if c.row.role == "label"]
     places = frozenset[int]().union(*(c.fit.places for c in labelled))
-    derived = [c for c in wanted if c.row.role == "derived" and c.fit.places <= places]
-    if not derived:
-        return [*wanted], []
+    derived = [c for c in derived if c.fit.places <= places]
     freed = frozenset[int]().union(*(c.fit.places for c in derived))
     classes = [c for c in labelled if c.row.kind == "class"]  # the words of a predicate say how, not of what
     return [c for c in wanted if c not in derived], [c for c in classes if c.fit.places & freed]

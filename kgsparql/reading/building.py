@@ -219,10 +219,12 @@ class Builders:
             (own["preposition"], own["object"]), *arguments = arguments
         elif "object" in own:
             own["is_passive"] = False
-        phrases = [own.get("object"), *(phrase for _, phrase in arguments)]
-        own["is_negated"] = own.get("is_negated", False) or any(one is not None and one.is_negated for one in phrases)
-        own["object"] = phrases[0] and _without_no(phrases[0])
-        own["more"] = tuple((word, _without_no(phrase)) for word, phrase in arguments)
+        said, more = own.get("object"), list[tuple[str, NounPhrase]]()
+        is_negated = own.get("is_negated", False) or (said is not None and said.is_negated)
+        for word, phrase in arguments:
+            is_negated = is_negated or phrase.is_negated
+            more.append((word, _without_no(phrase)))
+        own |= {"is_negated": is_negated, "object": said and _without_no(said), "more": tuple(more)}
         if "verb" in own and own.get("preposition") in self.lexicon.by_words and own["object"] is not None:
             own["is_passive"] = True
         if "later" in found and "subject" in own:
