@@ -292,8 +292,9 @@ def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
         else:
             whole.append((subject, predicate, object_))
     name = "named_graphs" if named_graphs else "verify"
-    arms = [Query.load(name).bind_rows(_TRIPLE, whole), Query.load(f"{name}_texts").bind_rows(_TEXT, texts)]
-    return union_of([arm for arm in arms if not arm.empty] or arms[:1])
+    arms = [Query.load(name).bind_rows(_TRIPLE, whole)] if whole or not texts else []
+    arms += [Query.load(f"{name}_texts").bind_rows(_TEXT, texts)] if texts else []
+    return union_of(arms)
 
 
 # Walks along property paths

@@ -135,7 +135,7 @@ class Query:
             raise QueryBindingError(f"query {self.name} has no parameter {_values_head(names)}", query=self.text)
         pieces[1::2] = map({_VALUES: values, _NOT_IN: listed}.__getitem__, pieces[1::2])
         arms = tuple(arm._with_rows(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
-        given = {names: [rows[row] for row in data]}
+        given = {names: [*map(rows.__getitem__, data)]}
         lookup = self.lookup and replace(self.lookup, given={**self.lookup.given, **given})
         return Query(self.name, "".join(pieces), self.empty or not data, self.counts, self.walks, arms, lookup)
 

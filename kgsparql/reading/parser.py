@@ -44,6 +44,8 @@ class _Reader:
     """Reads one question.
 
     :ivar passed: positions of the words that a rule has read, in a clause or not.
+    :ivar named: those of names of entities; ``in_names`` those of what can be nothing but a name, or has several words.
+    :ivar first_end: where the first name of an entity ends.
     """
 
     def __init__(self, read: Chunked, own: Lexicon) -> None:
@@ -51,8 +53,13 @@ class _Reader:
         self.words = tagged(read, own)
         self._begin_reading()
         self.passed = set[int]()
-        self.in_names = {at for chunk in read.chunks if chunk.is_strong or len(chunk.span) > 1 for at in chunk.span}
-        self.first_end = min((chunk.end for chunk in read.chunks if chunk.is_name), default=len(self.texts))
+        self.named, self.in_names, self.first_end = set[int](), set[int](), len(self.texts)
+        for chunk in read.chunks:
+            if chunk.is_name:
+                self.named.update(chunk.span)
+                self.first_end = min(self.first_end, chunk.end)
+            if chunk.is_strong or len(chunk.span) > 1:
+                self.in_names.update(chunk.span)
 
     def question(self) -> Form:
         """Read the question, and note what is left."""
@@ -112,9 +119,8 @@ class _Reader:
 
     def _with_rest(self, question: Form) -> Form:
         """Note what is in no clause, and what stands for a name that is not known."""
-        own, texts, told = self.lexicon, self.texts, question.positions
+        own, texts, told, named = self.lexicon, self.texts, question.positions, self.named
         empty = own.empty_words - own.negations - own.or_words
-        named = {at for chunk in self.read.chunks if chunk.is_name for at in chunk.span}
         passed = told | {at for at in self.passed if texts[at] not in own.time_adverbs}
         unread = [
             at
@@ -242,9 +248,12 @@ class _Tagger:
     def __init__(self, read: Chunked, lexicon: Lexicon) -> None:
         self.read, self.lexicon = read, lexicon
         self.length = min(len(read.texts), MAX_WORDS)
-        self.chunks = {chunk.start: chunk for chunk in read.chunks}
         self.named = {start: end for start, end in sorted(read.predicates) if end <= self.length}
-        self.covered = {at for c in read.chunks if c.is_strong or c.is_value or len(c.span) > 1 for at in c.span}
+        self.chunks, self.covered = dict[int, Chunk](), set[int]()
+        for chunk in read.chunks:
+            self.chunks[chunk.start] = chunk
+            if chunk.is_strong or chunk.is_value or len(chunk.span) > 1:
+                self.covered.update(chunk.span)
         self.silent = set[int]()
 
     def tags(self, at: int) -> dict[str, tuple[int, Any]] | None:
