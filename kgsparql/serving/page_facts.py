@@ -7,10 +7,10 @@ import json
 import re
 import secrets
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from heapq import nsmallest
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -23,7 +23,7 @@ from kgsparql.exploration import NeighbourGroup, descriptions, types
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
-from kgsparql.linking.words import STOP_WORDS
+from kgsparql.linking.words import STOP_WORDS, in_turn
 from kgsparql.made_questions.examples import example_questions
 from kgsparql.plans.algebra import Ends, Items, ItemTable, Plan, Table
 from kgsparql.plans.arrays import read_plan_file, written_plan
@@ -99,7 +99,7 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
         raise InputError(f"no more than {_MAX_NEIGHBOURS} neighbours are shown here", hint=hint)
     lookups = knowledge.bounded(asking)
     groups = lookups.show(term, limit=_MAX_OF_GROUP).items
-    hops = _in_turn(groups)[int(after) : int(after) + _PAGE]
+    hops = list(islice(_hops_by_turns(groups), int(after), int(after) + _PAGE))
     labels = lookups.labels([term, *(one for hop in hops for one in hop.triple)])
     about = descriptions(lookups.graph, [term], languages=knowledge.languages)[term]
     kinds = about.classes or tuple(lookups.labels(types(lookups.graph, [term])[term]).values())
@@ -119,15 +119,11 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
     }  # fmt: skip
 
 
-def _in_turn(groups: Iterable[NeighbourGroup]) -> list[Hop]:
-    """Take the first neighbour of each group, forward and inverse by turns, then the second; labels and such last."""
-    seen: Counter[str] = Counter()
-    places: list[tuple[tuple[bool, int, int, str], Hop]] = []
-    for group in groups:
-        kind = "last" if group.step.predicate in UNWALKED else group.step.direction
-        places += [((kind == "last", at, seen[kind], kind), hop) for at, hop in enumerate(group.hops)]
-        seen[kind] += 1
-    return [hop for _, hop in sorted(places, key=itemgetter(0))]
+def _hops_by_turns(groups: Iterable[NeighbourGroup]) -> Iterator[Hop]:
+    """Yield the first neighbour of each group, forward and inverse by turns, then the second; labels and such last."""
+    walked = [group for group in groups if group.step.predicate not in UNWALKED]
+    yield from in_turn(in_turn([g.hops for g in walked if g.step.direction == way]) for way in ("forward", "inverse"))
+    yield from in_turn(group.hops for group in groups if group.step.predicate in UNWALKED)
 
 
 def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
