@@ -220,10 +220,9 @@ def _difference_tests(
         for (name, one), p in zip(found, holm([one.p for _, one in found], comparisons=count), strict=True):
             won, lost = (one.wins, one.losses)[:: 1 if is_higher_better else -1]
             verdict = "not shown" if p >= 0.05 else "better" if (one.mean > 0) == is_higher_better else "worse"
-            low, high = (one.low, one.high) if one.has_interval else (math.nan, math.nan)
             yield {
-                "name": name, "metric": metric, "difference": one.mean, "low": low, "high": high, "p": p, "won": won,
-                "lost": lost, "n": one.n, "verdict": verdict, "comparisons": count,
+                "name": name, "metric": metric, "difference": one.mean, "low": one.low, "high": one.high, "p": p,
+                "won": won, "lost": lost, "n": one.n, "verdict": verdict, "comparisons": count,
             }  # fmt: skip
 
 

@@ -144,19 +144,12 @@ class OwnEntry(Entry):
     question: Asked
     answers: list[Text] | None = None
     answer_iris: list[Iri] | None = None
-    topic_entities: list[
-        Annotated[_TopicEntry, BeforeValidator(lambda own: {"iri": own} if isinstance(own, str) else own)]
-    ] = []
+    topic_entities: list[_TopicEntry] = []
     hops: Annotated[int, Field(ge=0)] | None = None
     type: str = ""
     path: list[Text] = []
     sparql: str = ""
-    golden_triples: list[
-        Annotated[
-            _TripleEntry,
-            BeforeValidator(lambda own: dict(zip("spo", own, strict=False)) if isinstance(own, list) else own),
-        ]
-    ] = []
+    golden_triples: list[_TripleEntry] = []
     rows: list[list[Text]] = []
 
     def to_question(self, _: str, /) -> Question:

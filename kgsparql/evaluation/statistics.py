@@ -45,8 +45,8 @@ class Interval:
 class Difference:
     """The mean difference of two methods on the same ``n`` questions, first minus second, with its 95 % interval.
 
+    :param low: not a number where no value differs, unless all are 0 or 1: then the bootstrap interval says nothing.
     :param p: how often a difference at least so large comes about by chance.
-    :param test: ``mcnemar`` where every value is 0 or 1, else ``randomisation``.
     """
 
     mean: float
@@ -54,14 +54,8 @@ class Difference:
     high: float
     p: float
     n: int
-    test: str
     wins: int
     losses: int
-
-    @property
-    def has_interval(self) -> bool:
-        """Whether the interval says anything: where no value differs, the bootstrap interval has no width."""
-        return self.test == "mcnemar" or self.wins + self.losses > 0
 
 
 def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = ()) -> list[Interval | None]:
@@ -122,10 +116,11 @@ def differences(pairs: Sequence[tuple[Values, Values]]) -> list[Difference | Non
         n = len(column)
         wins, losses = int(np.count_nonzero(column > _ROUNDING)), int(np.count_nonzero(column < -_ROUNDING))
         if own is not None:
-            found.append(Difference(own.mean, own.low, own.high, chance, n, "randomisation", wins, losses))
+            bounds_of = (own.low, own.high) if wins + losses else (math.nan, math.nan)
+            found.append(Difference(own.mean, *bounds_of, chance, n, wins, losses))
         elif n:
             mean, p = (wins - losses) / n, mcnemar(wins, losses)
-            found.append(Difference(mean, *bonett_price(wins, losses, n), p, n, "mcnemar", wins, losses))
+            found.append(Difference(mean, *bonett_price(wins, losses, n), p, n, wins, losses))
         else:
             found.append(None)
     return found
