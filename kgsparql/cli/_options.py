@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings
-from kgsparql.dataclasses import asdict, dataclass
+from kgsparql.dataclasses import asdict, dataclass, fields
 from kgsparql.errors import KEY_VARIABLE, CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
 
@@ -247,21 +247,28 @@ def options_of(option: list[str] | None) -> dict[str, str]:
 
 @contextmanager
 def opened_to_ask(
-    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, lang: str, embedder: str, method: str = "auto",
-    options: Mapping[str, Any] | None = None, seed: int = 0, **more: Any,
-) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
-    """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
+    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, how: Any, *, is_one_method: bool = True, **more: Any
+) -> Iterator[tuple[KnowledgeBase, AskOptions]]:
+    """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded.
+
+    :param how: options of a command: those that are called as one of :class:`AskOptions` are that one.
+    """
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.retrievers import load
 
-    languages, budget = c.languages(lang), limits.budget()
-    used = model.opened(seed=seed)
-    load(method, options)
-    opened = graph.opened(languages=languages, embedder=embedder, fresh=model.fresh)
+    own = {one.name: getattr(how, one.name) for one in fields(AskOptions) if hasattr(how, one.name)}
+    c.checked_direction(own.get("direction", "both"))
+    own |= {"retriever": "auto", "require_model": model.require_model, **more}
+    if is_one_method:
+        own |= {"retriever": how.retriever or "auto", "options": options_of(how.option)}
+    if model.trial is not None:
+        own["trial"] = model.trial
+    languages, budget = c.languages(how.lang), limits.budget()
+    used = model.opened(seed=getattr(how, "seed", 0))
+    load(own["retriever"], own.get("options"))
+    opened = graph.opened(languages=languages, embedder=how.embedder, fresh=model.fresh)
     with used or nullcontext(), opened as knowledge:
-        how: dict[str, Any] = {"retriever": method, "options": options or {}, "require_model": model.require_model}
-        how |= {} if model.trial is None else {"trial": model.trial}
-        yield knowledge, AskOptions(budget=budget, model=used, **how, **more)
+        yield knowledge, AskOptions(budget=budget, model=used, **own)
 
 
 @contextmanager

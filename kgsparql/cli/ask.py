@@ -8,7 +8,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -26,7 +25,6 @@ from kgsparql.cli._options import (
     ModelOptions,
     logged,
     opened_to_ask,
-    options_of,
 )
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import (
@@ -110,11 +108,6 @@ class AnswerOptions:
     reproducible: c.ReproducibleOption = False
     verbose: c.VerboseOption = 0
 
-    @property
-    def shows_drafts(self) -> bool:
-        """Whether somebody looks at a terminal while a model is asked."""
-        return self.form in {None, "text"} and self.output is None and sys.stdout.isatty()
-
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
         """Return the format of the output; refuse a question that cannot be one, or not with these sources."""
         from kgsparql.answering.ask_options import checked_question
@@ -151,7 +144,10 @@ def ask(
         raise OptionError("-i together with a question", hint="leave one out: -i reads questions, one after another")
     question = "-" if how.interactive else question
     form = how.checked_format(question, graph.sources)
-    with _opened_with(graph, model, limits, how) as (knowledge, asking):
+    is_drafted = form == "text" and how.output is None and sys.stdout.isatty() and not graph.quiet
+    emit = partial(c.say_step, verbose=0 if graph.quiet else how.verbose, drafts=is_drafted)
+    with opened_to_ask(graph, model, limits, how, emit=emit) as (knowledge, opened):
+        asking = opened.about(knowledge.resolve(name) for name in how.entity or ())
         told_graphs = len(graph.sources) > 1
         rendered = partial(_rendered_answer, form=form, how=how, told_graphs=told_graphs)
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
@@ -172,22 +168,6 @@ def ask(
         c.show_error(answer.error)
     if code := _exit_code(answer):
         raise typer.Exit(code)
-
-
-@contextmanager
-def _opened_with(
-    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, how: AnswerOptions
-) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
-    method, options = how.retriever or "auto", options_of(how.option)
-    shown = 0 if graph.quiet else how.verbose
-    with opened_to_ask(
-        graph, model, limits, method=method, options=options, lang=how.lang, embedder=how.embedder,
-        direction=c.checked_direction(how.direction), seed=how.seed, language=how.language,
-        emit=partial(c.say_step, verbose=shown, drafts=how.shows_drafts and not graph.quiet),
-        allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
-        prose=how.prose, min_confidence=how.min_confidence,
-    ) as (knowledge, asking):  # fmt: skip
-        yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())
 
 
 def _rendered_answer(answer: Answer, *, form: str, how: AnswerOptions, told_graphs: bool, verbose: int = 0) -> str:

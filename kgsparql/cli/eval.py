@@ -153,11 +153,7 @@ def run(
     if begun is None:
         check_new(asked.output)
     drawn, graph = opened_dataset(dataset, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
-    with opened_to_ask(
-        graph, model, limits, lang=asked.lang, embedder=asked.embedder,
-        direction=c.checked_direction(asked.direction), seed=asked.seed, complete=asked.complete,
-        qualifiers=asked.qualifiers,
-    ) as (knowledge, asking):  # fmt: skip
+    with opened_to_ask(graph, model, limits, asked, is_one_method=False) as (knowledge, asking):
         graph.say("" if is_with_model or model.no_model else HOW_TO_ADD)
         graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)

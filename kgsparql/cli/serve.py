@@ -9,7 +9,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +23,6 @@ from kgsparql.cli._options import (
     MethodOption,
     ModelOptions,
     opened_to_ask,
-    options_of,
 )
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError, OptionError, not_installed
@@ -34,8 +33,6 @@ from kgsparql.storage.question_log import QuestionLog
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.knowledge_base import KnowledgeBase
 
 TOKEN_VARIABLE = "KGSPARQL_TOKEN"  # noqa: S105 - its name
 
@@ -48,15 +45,6 @@ class ServedMethodOptions:
     option: MethodOption = None
     embedder: c.EmbedderOption = "auto"
     lang: c.LangOption = "en"
-
-    def opened(
-        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, prose: bool = False
-    ) -> AbstractContextManager[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
-        """Open what is asked, and say how it is asked."""
-        return opened_to_ask(
-            graph, model, limits, method=self.retriever, options=options_of(self.option), lang=self.lang,
-            embedder=self.embedder, prose=prose,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +94,7 @@ def serve(
         log = stack.enter_context(QuestionLog(how.log)) if how.log else None
         if log is not None:
             log.entries(newest=1)  # a file that is none is said before anybody asks
-        served, asking = stack.enter_context(method.opened(graph, model, limits, prose=how.prose))
+        served, asking = stack.enter_context(opened_to_ask(graph, model, limits, method, prose=how.prose))
         queries, members = None, served.graph.members
         if len(members) == 1:  # a query of a client's own runs on one
             queries = stack.enter_context(BoundedQueries(served, timeout_s=how.timeout, max_rows=how.max_rows))
@@ -141,7 +129,7 @@ def mcp(
     if "-" in graph.sources:
         raise InputError("the graph cannot come from stdin, where the client speaks", hint="put the graph in a file")
     token = token_for(host) if http else ""
-    with method.opened(graph, model, limits) as (knowledge, asking):
+    with opened_to_ask(graph, model, limits, method) as (knowledge, asking):
         toolbox = Toolbox(knowledge, asking)
         if http:
             _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))

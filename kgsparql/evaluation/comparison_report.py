@@ -35,7 +35,7 @@ def comparison_text(comparisons: Sequence[Comparison]) -> str:
     return "\n".join([*list(_report_lines(comparisons))[1:], ""])
 
 
-def _section(title: str, rows: Sequence[Sequence[str]] = (), *texts: str) -> Iterator[str]:
+def _section_lines(title: str, rows: Sequence[Sequence[str]] = (), *texts: str) -> Iterator[str]:
     """Yield the lines of a table, its first row the heads, with what is said below it."""
     yield from ("", *wrapped(title), *(aligned(rows, {0}) if rows else ()))
     yield from (line for text in texts for line in wrapped(printable(text, 600), indent="  "))
@@ -49,7 +49,7 @@ def _report_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
         models = sorted({row["model"] or "no model" for row in rows}, key=lambda name: (name == "no model", name))
         best = f"Best {found.primary}: {found.best}." if found.best else "No row is the best: none has a figure."
         size = counted(max(row["questions"] for row in rows), "question")
-        yield from _section(f"{found.dataset}: {size}, {', '.join(models)}", (), best)
+        yield from _section_lines(f"{found.dataset}: {size}, {', '.join(models)}", (), best)
         quality = [one for one in chosen if METRICS[one].group != "cost" and one not in _SHARES]
         yield from _means_table("Quality", found, rows, quality, intervals={found.primary, *quality[:2]})
         yield from _difference_table(found)
@@ -61,7 +61,7 @@ def _report_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
         costs = [one for one in chosen if METRICS[one].group == "cost" and any(row.get(one, 0) > 0 for row in rows)]
         yield from _means_table("Cost: mean of a question", found, rows, costs)
         if told := list(_comparison_notes(found, rows)):
-            yield from _section("Notes", (), *(f"- {one}" for one in told))
+            yield from _section_lines("Notes", (), *(f"- {one}" for one in told))
 
 
 def _means_table(
@@ -73,7 +73,7 @@ def _means_table(
     cells = [[_row_title(found, row), *(_mean_text(row, one, intervals) for one in shown)] for row in rows]
     texts = ["* best. In brackets: 95 % interval of the mean."] if intervals else []
     if shown:
-        yield from _section(title, [["method", *shown], *cells], *texts)
+        yield from _section_lines(title, [["method", *shown], *cells], *texts)
 
 
 def _row_title(found: Comparison, row: Mapping[str, Any]) -> str:
@@ -120,7 +120,7 @@ def _difference_table(found: Comparison) -> Iterator[str]:
             "where all values are 0 or 1: Bonett and Price, exact McNemar test; else paired bootstrap, randomisation"
         )
         count = max(test["comparisons"] for test in tests)
-        yield from _section(
+        yield from _section_lines(
             f"Against {found.best} (the best {found.primary}), on up to {max(t['n'] for t in tests):,} questions", rows,
             f"95 % interval and p, {about}. p is corrected (Holm) for all {count}; below 0.05 it shows a difference.",
         )  # fmt: skip
@@ -141,7 +141,7 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
             heads = [f"{value} (n {max(own.loc[own['slice'] == value, 'n'])})" for value in values]
             titles = (_row_title(found, row) for row in rows)
             table = [["method", *heads], *([title, *own] for title, own in zip(titles, written, strict=True))]
-            yield from _section(f"{found.primary} by {kind}", table)
+            yield from _section_lines(f"{found.primary} by {kind}", table)
             return
 
 
