@@ -104,7 +104,7 @@ def load_store(
         if not is_store(target) and (any(target.iterdir()) if target.is_dir() else target.exists()):
             what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
-        jobs = [(_spooled(file, target, spools), file.iri.value if graph is True else named) for file in files]
+        jobs = [(_spooled_file(file, target, spools), file.iri.value if graph is True else named) for file in files]
         to_read, unchanged = _plan_of_load(jobs, read_manifest(target), options, target)
         if not to_read:
             return LoadReport((), unchanged)
@@ -127,7 +127,7 @@ def read_with_base(read: Callable[[ReadOptions], T], options: ReadOptions, given
     return read(replace(options, base=OWN_BASE))
 
 
-def _spooled(file: RdfFile, target: Path, spools: ExitStack) -> RdfFile:
+def _spooled_file(file: RdfFile, target: Path, spools: ExitStack) -> RdfFile:
     """Copy standard input to a file first, because it is read twice."""
     if file.path is not None:
         return file

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.models.embedding import SentenceTransformerEmbedder, unit_vectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _Array = NDArray[np.float32]
 
@@ -42,29 +45,23 @@ class BertEmbedder(SentenceTransformerEmbedder):
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         with self._lock:
-            bert = self._bert
-        return unit_vectors(bert.encode(texts), len(texts), self.dimension, self.name)
+            self._weights  # noqa: B018 - loaded by one thread
+        return unit_vectors(self._mean_vectors(texts), len(texts), self.dimension, self.name)
 
     @cached_property
-    def _bert(self) -> _Bert:
-        self._model.check_weights()
-        assert self._model.directory is not None  # noqa: S101 - its weights are known
-        return _Bert(self._model.directory)
-
-
-class _Bert:
-    def __init__(self, directory: Path) -> None:
+    def _weights(self) -> dict[str, _Array]:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
+        self._model.check_weights()
+        directory = cast("Path", self._model.directory)  # where its weights are
         self._config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        self._weights = load_file(directory / "model.safetensors")
         self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_MOST_TOKENS)
+        return load_file(directory / "model.safetensors")
 
-    def encode(self, texts: Sequence[str]) -> _Array:
-        """Make vectors of shape ``(n_texts, dimension)``, in the order of the texts; there must be one at least."""
+    def _mean_vectors(self, texts: Sequence[str]) -> _Array:
         # One by one: the tokenizer's own threads make every later fork of the process print a warning.
         tokens = [self._tokenizer.encode(text).ids for text in texts]
         order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))

@@ -160,7 +160,19 @@ class ThinkOnGraph(Retriever):
         if walked.stopped:
             return
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
-        chosen = expanded_offers(_chosen_offers(offered, choices, self.width), walked.led_to, session)
+        # At most so many predicates of each chain; their shares sum to 1 if a model gave the scores. A ranker scores
+        # whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
+        taken: dict[int, list[tuple[Offer, float]]] = {}
+        for choice, weight in zip(choices, _choice_weights(choices), strict=True):
+            offer = offered[choice.candidate.number]
+            if len(taken.setdefault(offer.place, [])) < self.width:
+                taken[offer.place].append((offer, weight))
+        by_model = choices[0].chosen_by == "model"
+        of_all, chosen = sum(weight for own in taken.values() for _, weight in own), list[Offer]()
+        for own in taken.values():
+            total = sum(weight for _, weight in own) if by_model else of_all
+            chosen += [replace(offer, share=weight / total if total else 1 / len(own)) for offer, weight in own]
+        chosen = expanded_offers(chosen, walked.led_to, session)
         for path in (path for one in chosen for path in one.siblings):
             walked.met.setdefault(path.walk, []).append(path)
         kept, walked.beam = self._kept_and_onward(chosen, walked, session)
@@ -289,25 +301,6 @@ def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, 
         with session.within_budget():
             return choose(candidates, purpose, at_most, session)
     return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
-
-
-def _chosen_offers(offered: Sequence[Offer], choices: Sequence[Choice], width: int) -> list[Offer]:
-    """Keep at most ``width`` predicates of each chain; their shares sum to 1 if a model gave the scores.
-
-    A ranker scores whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
-    """
-    kept: dict[int, list[tuple[Offer, float]]] = {}
-    for choice, weight in zip(choices, _choice_weights(choices), strict=True):
-        offer = offered[choice.candidate.number]
-        if len(kept.setdefault(offer.place, [])) < width:
-            kept[offer.place].append((offer, weight))
-    by_model = bool(choices) and choices[0].chosen_by == "model"
-    of_all = sum(weight for own in kept.values() for _, weight in own)
-    chosen = []
-    for own in kept.values():
-        total = sum(weight for _, weight in own) if by_model else of_all
-        chosen += [replace(offer, share=weight / total if total else 1 / len(own)) for offer, weight in own]
-    return chosen
 
 
 def _scored_chains(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError, KgsparqlError
@@ -16,17 +16,6 @@ from kgsparql.rdf.terms import IRI, Literal, PrefixMap, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
 _AROUND = "Project Slice Filter Extend OrderBy Distinct Reduced Group AggregateJoin".split()
-
-
-class ReadPatterns(NamedTuple):
-    """The triple patterns that every solution of a query has, and its prefixes.
-
-    :param names: what the query calls its variables; ``[]`` where it has no name.
-    """
-
-    facts: tuple[g.Fact, ...]
-    names: Mapping[Variable, str]
-    prefixes: Mapping[str, str]
 
 
 def patterns_of(query: CheckedQuery) -> ReadPatterns | None:
@@ -43,21 +32,26 @@ def patterns_of(query: CheckedQuery) -> ReadPatterns | None:
 
     try:
         parsed = translateQuery(parseQuery(query.text))
-        reader = _PatternReader()
-        facts = tuple(reader.required(parsed.algebra.get("p")))
+        read = ReadPatterns()
+        read.facts += read.required(parsed.algebra.get("p"))
     except (ParseException, NotImplementedError, KeyError, RecursionError, InputError):
         return None
-    prefixes = {name: str(of) for name, of in parsed.prologue.namespace_manager.namespaces()}
-    return ReadPatterns(facts, reader.called, prefixes)
+    read.prefixes |= {name: str(of) for name, of in parsed.prologue.namespace_manager.namespaces()}
+    return read
 
 
 @dataclass(slots=True)
-class _PatternReader:
-    """Reads the algebra that rdflib makes of a query."""
+class ReadPatterns:
+    """The triple patterns that every solution of a query has, and its prefixes, read from the algebra of rdflib.
 
+    :param names: what the query calls its variables; ``[]`` where it has no name.
+    """
+
+    facts: list[g.Fact] = field(default_factory=list)
+    names: dict[Variable, str] = field(default_factory=dict)
+    prefixes: dict[str, str] = field(default_factory=dict)
     new: g.Variables = field(default_factory=g.Variables)
-    names: dict[str, Variable] = field(default_factory=dict)
-    called: dict[Variable, str] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
 
     def node(self, node: Any) -> Node:
         """Read a term."""
@@ -67,8 +61,8 @@ class _PatternReader:
         from kgsparql.graphs.rdflib_interop import from_rdflib
 
         if isinstance(node, Named | BNode):
-            own = self.names.setdefault(node.n3(), self.new("v"))
-            self.called[own] = node.n3() if isinstance(node, Named) else "[]"
+            own = self.variables.setdefault(node.n3(), self.new("v"))
+            self.names[own] = node.n3() if isinstance(node, Named) else "[]"
             return own
         return cast("Node", from_rdflib(node))
 
