@@ -16,7 +16,6 @@ from kgsparql.errors import (
     EmbeddingError,
     OptionError,
     StoreError,
-    StoreLockedError,
     UnreachableError,
     shown_source,
     unreadable_url,
@@ -150,7 +149,7 @@ class CachedEmbedder:
 
     def __init__(self, embedder: Embedder, path: Path, *, note: Callable[[str], None] | None = None) -> None:
         self.embedder = embedder
-        self._store: VectorStore | None = VectorStore(path)
+        self._store = VectorStore(path)
         self._note = note
         self._dimension = 0
 
@@ -173,7 +172,7 @@ class CachedEmbedder:
             text: hashlib.blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
             for text in texts
         }
-        kept = self._kept_or_none(lambda store: store.get(list(keys.values()))) or {}
+        kept = self._store.tried(lambda: self._store.get(list(keys.values())), self._note_error) or {}
         missing = [text for text, key in keys.items() if key not in kept]
         kept |= self._new_vectors(missing, keys)
         if len({len(vector) for vector in kept.values()}) > 1:  # some are of other weights, under the same name
@@ -191,21 +190,12 @@ class CachedEmbedder:
         if not texts:
             return {}
         found = {keys[text]: vector for text, vector in zip(texts, self.embedder.embed(texts), strict=True)}
-        self._kept_or_none(lambda store: store.put(found))
+        self._store.tried(lambda: self._store.put(found), self._note_error)
         return found
 
-    def _kept_or_none(self, use: Callable[[VectorStore], T]) -> T | None:
-        """Use the store; one that fails is not used any more, except where only another process is writing."""
-        try:
-            return None if self._store is None else use(self._store)
-        except StoreLockedError:
-            return None
-        except StoreError as error:
-            self.close()
-            self._store = None
-            if self._note is not None:
-                self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
-            return None
+    def _note_error(self, error: StoreError) -> None:
+        if self._note is not None:
+            self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
 
 
 class VectorStore(SqliteFile):

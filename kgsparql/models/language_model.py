@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -126,11 +127,8 @@ class LanguageModel(ClosedAtExit):
         prompt = f"system\n{call.rules}\n\nuser\n{call.text}"
         event = ModelCalled(model=self.name, purpose=call.purpose, prompt=prompt)
         try:
-            kept, cache = None, self.response_cache
-            try:
-                kept = cache.get(KIND, request) if cache else None
-            except StoreError as error:
-                self._stop_keeping(error, emit)
+            cache = self.response_cache
+            kept = cache and cache.tried(lambda: cache.get(KIND, request), partial(_note_error, emit))
             is_kept, reply = bool(kept), kept or self._reply_of_server(call, usage, emit)
         except KgsparqlError as error:
             if not isinstance(error, ModelReplyError | ModelTimeoutError | CancelledError):
@@ -196,16 +194,12 @@ class LanguageModel(ClosedAtExit):
                 return chat
 
     def _keep_reply(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit) -> None:
-        try:
-            if self.response_cache is not None:
-                self.response_cache.put(kind, request, reply)
-        except StoreError as error:  # the reply is here, only keeping it failed
-            self._stop_keeping(error, emit)
+        if (cache := self.response_cache) is not None:
+            cache.tried(lambda: cache.put(kind, request, reply), partial(_note_error, emit))
 
-    def _stop_keeping(self, error: StoreError, emit: Emit) -> None:
-        """Go on without the response cache and say so once."""
-        self.response_cache = None
-        emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
+
+def _note_error(emit: Emit, error: StoreError) -> None:
+    emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
 
 
 def _seconds_since(began: float) -> float:

@@ -7,13 +7,15 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 from kgsparql.resources import ClosedAtExit
+
+T = TypeVar("T")
 
 _BUSY_S = 2.0
 """How long to wait for another process that writes: a cache only saves work, so it is not worth a longer wait."""
@@ -42,6 +44,7 @@ class SqliteFile(ClosedAtExit):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.is_broken = False
         self._locks: dict[int, Any] = {}
         self._connections: dict[int, sqlite3.Connection] = {}
         weakref.finalize(self, _close_own, self._connections).atexit = False
@@ -76,6 +79,20 @@ class SqliteFile(ClosedAtExit):
             _committed_block(self._own_connection(create=True)) as connection,
         ):
             yield connection
+
+    def tried(self, use: Callable[[], T], note: Callable[[StoreError], object]) -> T | None:
+        """Use the file where it only saves work: if that fails it is noted, and the file is not used any more.
+
+        Where only another process is writing, it is used again later.
+        """
+        try:
+            return None if self.is_broken else use()
+        except StoreLockedError:
+            return None
+        except StoreError as error:
+            self.is_broken = True
+            note(error)
+            return None
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

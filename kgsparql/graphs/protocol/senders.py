@@ -7,8 +7,8 @@ import re
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias, cast
 from urllib.parse import urljoin
@@ -272,7 +272,6 @@ class CachedSender:
     note: Callable[[str], None] | None = None
     since: float = -math.inf
     _is_pruned: bool = field(default=False, init=False)
-    _is_broken: bool = field(default=False, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Return a kept reply, or send the request and keep the reply where it may be used again."""
@@ -290,30 +289,20 @@ class CachedSender:
 
     def lookup(self, kind: str, request: Mapping[str, Any], at_most_s: float) -> dict[str, Any] | None:
         """Look up what is kept and at most so old, where that may be used."""
-        kept, cache = None, self.response_cache
-        at_most_s = min(at_most_s, time.monotonic() - self.since - _KEPT_TO_S)
-        with self._broken_at_an_error():
-            if not self._is_pruned and not self._is_broken:
-                self._is_pruned = True
-                cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
-            if not self._is_broken:
-                kept = cache.get(kind, request, at_most_s=at_most_s)
-        return kept
+        cache, at_most_s = self.response_cache, min(at_most_s, time.monotonic() - self.since - _KEPT_TO_S)
+        if not self._is_pruned:
+            self._is_pruned = True
+            cache.tried(partial(cache.prune, QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES), self._note_error)
+        return cache.tried(partial(cache.get, kind, request, at_most_s=at_most_s), self._note_error)
 
     def keep(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         """Keep a reply, or what was found out, for other processes."""
-        if not self._is_broken:
-            with self._broken_at_an_error():
-                self.response_cache.put(kind, request, reply)
+        cache = self.response_cache
+        cache.tried(partial(cache.put, kind, request, reply), self._note_error)
 
-    @contextmanager
-    def _broken_at_an_error(self) -> Iterator[None]:
-        try:
-            yield
-        except StoreError as error:
-            self._is_broken = True
-            if self.note is not None:
-                self.note(f"results are not kept: {error.message} ({error.hint})")
+    def _note_error(self, error: StoreError) -> None:
+        if self.note is not None:
+            self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
 def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool:
