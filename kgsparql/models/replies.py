@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.models.reply_json import (
     by_lower_name,
     filled_body,
@@ -43,26 +43,32 @@ _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """What was chosen from a list.
+class SaidReading:
+    """What a model said of a list: of candidates, or of the readings of a question.
 
-    :param numbers: of the candidates, each once, in the order of the reply.
+    :param numbers: of those that it chose, each once, in the order of the reply.
     :param scores: by number, in [0, 1]; only those that can be read.
     :param dropped: how many parts of the reply were not used; 1 for a reply that chooses nothing and does not say so.
     :param search: a name that the reply asks to be looked up, on one line.
+    :param meaning: the place in its list of what a name means, other than it was taken for.
+    :param compute: none of them says what has to be computed.
+    :param quote: words of a passage; nobody has looked yet whether they stand there.
     """
 
-    numbers: tuple[int, ...]
-    scores: dict[int, float]
-    dropped: int
+    numbers: tuple[int, ...] = ()
+    scores: dict[int, float] = field(default_factory=dict, repr=False)
+    dropped: int = 0
     search: str = ""
+    meaning: int | None = None
+    compute: bool = False
+    quote: str = ""
 
 
-def numbers(text: str, *, count: int) -> Numbers:
+def numbers(text: str, *, count: int) -> SaidReading:
     r"""Read the choices in a reply from a list that is numbered from 1 to ``count``; each counts once, others not.
 
-    >>> numbers('{"choices": [{"n": 3, "score": 0.8}, {"n": 9, "score": 0.5}]}', count=4)
-    Numbers(numbers=(3,), scores={3: 0.8}, dropped=1, search='')
+    >>> numbers('{"choices": [{"n": 3, "score": 0.8}, {"n": 9, "score": 0.5}]}', count=4).scores
+    {3: 0.8}
     >>> numbers("3, 1", count=4).numbers
     (3, 1)
     >>> numbers("In 1998 there were 3 of them.", count=4).dropped
@@ -78,7 +84,7 @@ def numbers(text: str, *, count: int) -> Numbers:
         choices = list(_choices_in(found[-1].value))
         search = printable(str(by_lower_name(found[-1].value).get("search") or "").strip(), _MAX_SEARCH)
     elif says_none(plain):
-        return Numbers((), {}, 0)
+        return SaidReading()
     else:
         is_list = _LIST.fullmatch(plain.strip("*`()")) is not None
         choices = [(whole_number(part), None) for part in plain.split(",")] if is_list else []
@@ -90,7 +96,7 @@ def numbers(text: str, *, count: int) -> Numbers:
         scores[number] = score_of(written)
         dropped += written is not None and scores[number] is None
     search = "" if says_none(search) else search
-    return Numbers(tuple(scores), {n: score for n, score in scores.items() if score is not None}, dropped, search)
+    return SaidReading(tuple(scores), {n: score for n, score in scores.items() if score is not None}, dropped, search)
 
 
 def says_none(text: str) -> bool:
@@ -173,45 +179,25 @@ def truth_of(value: Any) -> bool | None:
 # --- Readings, and what a model knows by itself
 
 
-@dataclass(frozen=True, slots=True)
-class SaidReading:
-    """What a model said of the readings of a question.
-
-    :param numbers: of readings, each once, in the order of the reply.
-    :param meaning: the place in its list of what a name means, other than it was taken for.
-    :param search: a name to look up, on one line.
-    :param compute: none of them says what has to be computed.
-    :param quote: words of a passage; nobody has looked yet whether they stand there.
-    :param dropped: how many parts of the reply were not used.
-    """
-
-    numbers: tuple[int, ...] = ()
-    meaning: int | None = None
-    search: str = ""
-    compute: bool = False
-    quote: str = ""
-    dropped: int = 0
-
-
 def said_reading(text: str, *, count: int, meanings: int = 0) -> SaidReading:
     """Read which of ``count`` readings a reply chooses.
 
     :raises ModelReplyError: for one that says nothing of them.
 
     >>> said_reading('{"numbers": [3, 9], "compute": false}', count=4)
-    SaidReading(numbers=(3,), meaning=None, search='', compute=False, quote='', dropped=1)
+    SaidReading(numbers=(3,), dropped=1, search='', meaning=None, compute=False, quote='')
     >>> said_reading("2", count=4).numbers
     (2,)
     """
-    chosen, body = numbers(text, count=count), filled_body(text)
+    body = filled_body(text)
     members = members_of(body)
     letter = str(members.get("meaning") or "").strip(_MARKS + ".").casefold()
     at = ord(letter) - ord("a") if len(letter) == 1 else -1
-    said = SaidReading(
-        chosen.numbers, at if 0 <= at < meanings else None, chosen.search,
-        truth_of(members.get("compute")) is True, str(members.get("quote") or ""), chosen.dropped,
+    said = replace(
+        numbers(text, count=count), meaning=at if 0 <= at < meanings else None,
+        compute=truth_of(members.get("compute")) is True, quote=str(members.get("quote") or ""),
     )  # fmt: skip
-    if chosen.dropped and said == SaidReading(dropped=chosen.dropped):
+    if said.dropped and said == SaidReading(dropped=said.dropped):
         raise unusable(body, "a number of the list")
     return said
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import text_of
-from kgsparql.models.replies import Numbers, SaidReading, mentions, numbers, own_knowledge, said_reading
+from kgsparql.models.replies import SaidReading, mentions, numbers, own_knowledge, said_reading
 from kgsparql.models.reply_json import MAX_CHARACTERS, json_value, plain_text
 from tests.deep import DEEP, examples
 
@@ -161,7 +161,7 @@ def test_M10_scores_are_clipped_or_dropped() -> None:
     ):  # fmt: skip
         read = numbers(f'{{"choices": [{{"n": 3, "score": {score}}}]}}', count=4)
         scores, dropped = ({}, int(score != "null")) if expected is None else ({3: expected}, 0)
-        assert read == Numbers((3,), scores, dropped), score
+        assert read == SaidReading((3,), scores, dropped), score
 
 
 def test_mentions() -> None:
@@ -237,7 +237,7 @@ def test_no_text_raises_anything_else(text: str) -> None:
             result = read(text)
         except ModelReplyError:
             continue
-        if isinstance(result, Numbers):
+        if isinstance(result, SaidReading):
             assert len(set(result.numbers)) == len(result.numbers)
             assert all(1 <= number <= 8 for number in result.numbers)
             assert set(result.scores) <= set(result.numbers)
