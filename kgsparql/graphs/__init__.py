@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from kgsparql.graphs.oxigraph import OxigraphGraph
     from kgsparql.graphs.sources import (
         names_endpoint,
-        open_embedded,
         open_graph,
     )
     from kgsparql.graphs.stores import describe_store, load_store, open_store
 
 __all__ = [
     "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store",
-    "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store",
+    "load_store", "names_endpoint", "open_graph", "open_store",
 ]  # fmt: skip
 _HOMES = {
     "EndpointGraph": "endpoint", "FederatedGraph": "federated_graph", "OxigraphGraph": "oxigraph",

@@ -57,7 +57,7 @@ def open_graph(
     :param endpoint_timeout_s: for one query to an endpoint; as its profile says, if ``None``.
     :param notes: called with one line for each thing the user may want to know.
     :param transport: a function that answers the HTTP requests to endpoints; ``None`` for the network.
-    :raises InputError: for a source that is missing, or sources that cannot be opened together.
+    :raises InputError: for a source that is missing.
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
     """
     groups = groups_of(sources) or [[]]
@@ -76,8 +76,10 @@ def open_graph(
                 url, name=name or (known.aliases[0] if known else None), profile=known, timeout_s=endpoint_timeout_s,
                 note=notes, response_cache=kept, transport=transport,
             )  # fmt: skip
-        own = {} if any(map(is_graph_by_itself, group)) else reading
-        graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)
+        if group and _is_store(group[0]):
+            graph = _stored_graph(group[0], name)
+        else:
+            graph = _graph_of_files([*map(str, group)], reading, name=name, cache=cache, progress=progress, notes=notes)
         if "-" not in group:
             graph.reopen = partial(opened, group, name)
         return graph
@@ -98,20 +100,14 @@ def _refuse_stray_options(
         raise OptionError("--endpoint-timeout, given without an endpoint", hint="leave it out")
 
 
-def open_embedded(
-    sources: GraphSource | Sequence[GraphSource], *, name: str | None = None, cache: bool = True,
-    progress: Progress | None = None, notes: Callable[[str], None] | None = None, **reading: Any,
+def _graph_of_files(
+    given: Sequence[str], reading: Mapping[str, Any], *, name: str | None, cache: bool, progress: Progress | None,
+    notes: Callable[[str], None] | None,
 ) -> OxigraphGraph:  # fmt: skip
-    """Open sources that are held in this process, all but endpoints, as :func:`open_graph` does."""
-    given = _as_list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
-    if any(map(_is_store, given)):
-        return _stored_graph(given, name)
-    if reading.get("skip_bad") and not reading.get("base"):
-        reading["base"] = OWN_BASE
     named = list[RdfFile]()
-    for source in map(str, given):
+    for source in given:
         more = f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(source) else ""
         named += rdf_files(source, more_hint=more)
     files = list({file.iri: file for file in named}.values())
@@ -127,9 +123,10 @@ def open_embedded(
         anew = [RdfFile(file.name, file.path) for file in files]
         return graph_in_memory(anew, options, name=name, progress=progress)
 
-    graph = read_with_base(read, ReadOptions(**reading), given)
+    base = reading["base"] or (OWN_BASE if reading["skip_bad"] else None)
+    graph = read_with_base(read, ReadOptions(**{**reading, "base": base}), given)
     if notes is not None:
-        for note in (*filter(None, map(left_out, dict.fromkeys(map(str, given)))), *graph.notes):
+        for note in (*filter(None, map(left_out, dict.fromkeys(given))), *graph.notes):
             notes(note)
         if next(graph.quads(), None) is None:
             notes(f"{graph.name}: no triples")
@@ -143,7 +140,7 @@ def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSo
     [['a.ttl', 'b.ttl'], ['https://example.org/sparql']]
     """
     groups: dict[object, list[GraphSource]] = {}
-    for source in _as_list(sources):
+    for source in [sources] if isinstance(sources, GraphSource) else sources:
         if is_graph_by_itself(source):
             groups[source] = [source]
         else:
@@ -162,11 +159,7 @@ def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
     >>> [names_endpoint(source) for source in ("https://e.org/sparql", "https://e.org/data.ttl", "wikidata")]
     [True, False, True]
     """
-    return any(map(_is_endpoint, _as_list(sources)))
-
-
-def _as_list(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:
-    return [sources] if isinstance(sources, GraphSource) else list(sources)
+    return any(map(_is_endpoint, [sources] if isinstance(sources, GraphSource) else sources))
 
 
 def _is_endpoint(source: GraphSource) -> bool:
@@ -185,10 +178,7 @@ def _is_store(source: GraphSource) -> bool:
     return isinstance(source, _Held) or has_store(Path(source))
 
 
-def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGraph:
-    if len(given) > 1:
-        raise InputError("a store cannot be opened together with other sources", hint="load the files into the store")
-    source = given[0]
+def _stored_graph(source: GraphSource, name: str | None) -> OxigraphGraph:
     if not isinstance(source, _Held):
         return open_store(source, name=name)
     store = source.store() if isinstance(source, RdflibCopy) else source

@@ -37,7 +37,7 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.graphs import OxigraphGraph, load_store, open_embedded, query_process
+from kgsparql.graphs import OxigraphGraph, load_store, open_graph, query_process
 from kgsparql.graphs.query_process import QueryProcesses
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, GraphQueries, QueryResult, check, serialise
 from tests.world import ROOT, graph_of
@@ -56,7 +56,7 @@ def queries_of(target: Any, *, notes: Any = None, progress: Any = None, options:
     note = notes or (lambda _: None)
     if isinstance(target, ox.Store):
         return GraphQueries(OxigraphGraph(target, name="test", fingerprint="0"), note=note)
-    return GraphQueries(open_embedded(target, progress=progress, notes=note, **(options or {})), note=note)
+    return GraphQueries(open_graph(target, progress=progress, notes=note, **(options or {})), note=note)
 
 
 def run(target: Any, query: CheckedQuery, *, options: Any = None, **limits: Any) -> QueryResult:
