@@ -127,12 +127,11 @@ class GraphOptions(FileOptions):
         c.say(message, quiet=self.quiet)
 
     @contextmanager
-    def opened(
-        self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto", fresh: bool = False
-    ) -> Iterator[KnowledgeBase]:
+    def opened(self, *, lang: str = "en", embedder: str = "auto", fresh: bool = False) -> Iterator[KnowledgeBase]:
         """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs."""
         from kgsparql.knowledge_base import open as open_knowledge
 
+        languages = c.languages(lang)
         with c.Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
@@ -263,10 +262,10 @@ def opened_to_ask(
         own |= {"retriever": how.retriever or "auto", "options": options_of(how.option)}
     if model.trial is not None:
         own["trial"] = model.trial
-    languages, budget = c.languages(how.lang), limits.budget()
+    budget = limits.budget()
     used = model.opened(seed=getattr(how, "seed", 0))
     load(own["retriever"], own.get("options"))
-    opened = graph.opened(languages=languages, embedder=how.embedder, fresh=model.fresh)
+    opened = graph.opened(lang=how.lang, embedder=how.embedder, fresh=model.fresh)
     with used or nullcontext(), opened as knowledge:
         yield knowledge, AskOptions(budget=budget, model=used, **own)
 

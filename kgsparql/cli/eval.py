@@ -80,7 +80,7 @@ def make(
     from kgsparql.made_questions.making import make as made_from
 
     check_folder(output)
-    opened = graph.opened(languages=c.languages(lang), embedder="none")
+    opened = graph.opened(lang=lang, embedder="none")
     with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
         made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
         write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)

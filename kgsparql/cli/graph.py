@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,10 +104,6 @@ class LookupOptions(c.ShownOptions):
     limit: Annotated[int, c.option("-n --limit", "How many to show.", min=1)] = 10
     lang: c.LangOption = "en"
 
-    def opened(self, graph: GraphOptions, *, embedder: str = "auto") -> AbstractContextManager[KnowledgeBase]:
-        """Open the graph that is looked around in."""
-        return graph.opened(languages=c.languages(self.lang), embedder=embedder)
-
 
 @c.command
 def find(
@@ -116,7 +111,7 @@ def find(
     how: LookupOptions, embedder: c.EmbedderOption = "auto",
 ) -> None:  # fmt: skip
     """Search the labels: one line per entity, the best first."""
-    with how.opened(graph, embedder=embedder) as knowledge:
+    with graph.opened(lang=how.lang, embedder=embedder) as knowledge:
         found = knowledge.find(text, limit=how.limit)
     if not found:
         if knowledge.is_empty:
@@ -141,7 +136,7 @@ def show(
 ) -> None:  # fmt: skip
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
     way = c.checked_direction(direction)
-    with how.opened(graph) as knowledge:
+    with graph.opened(lang=how.lang) as knowledge:
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=how.limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
@@ -176,7 +171,7 @@ def paths(
     from kgsparql.exploration.lookups import check_mentioned
 
     way = c.checked_direction(direction)
-    with how.opened(graph) as knowledge:
+    with graph.opened(lang=how.lang) as knowledge:
         ends = knowledge.resolve(start), knowledge.resolve(end)
         found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
         if not found.items:
@@ -220,10 +215,10 @@ def info(
 
     form = c.chosen_format(form, output, ("text", "json"))
     # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
-    how: dict[str, Any] = {"languages": c.languages(lang), "embedder": "none"}
-    with graph.opened(**how) as knowledge:
+    with graph.opened(lang=lang, embedder="none") as knowledge:
+        own: dict[str, Any] = {"languages": knowledge.languages, "embedder": "none", "index": graph.index}
         members = knowledge.graph.members
-        each = [KnowledgeBase(one, index=graph.index, **how) for one in members] if len(members) > 1 else [knowledge]
+        each = [KnowledgeBase(one, **own) for one in members] if len(members) > 1 else [knowledge]
         graphs = [{**one.info(), "example_questions": example_questions(one)} for one in each]
     if form == "json":
         c.write_json(graphs if len(graphs) > 1 else graphs[0], output)

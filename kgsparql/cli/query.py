@@ -98,7 +98,7 @@ def plan(
 
     Exit status: 0 where the likeliest plan has an answer without a doubt, else 3.
     """
-    with graph.opened(languages=c.languages(lang)) as knowledge:
+    with graph.opened(lang=lang) as knowledge:
         planned = knowledge.plan(question)
     if not (to.is_json or planned.named or planned.candidates):
         message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
