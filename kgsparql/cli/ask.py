@@ -298,22 +298,20 @@ def _line_result(
         return json.dumps({"id": line.id, **made}, ensure_ascii=False)
     if error is not None:
         c.show_error(error, about=line.question)
-    question = printable(line.question, 4_000)
+    question, why = printable(line.question, 4_000), "" if error is None else printable(error.message, 600)
     if form == "csv":
-        lacking = [empty_row("empty")] if error is None else [empty_row("error", printable(error.message, 600))]
-        rows = lacking if answer is None else answer_rows(answer)
+        lacking = empty_row("empty" if error is None else "error", why)
+        rows = [lacking] if answer is None else answer_rows(answer)
         return separated([(str(line.id), question, *row) for row in rows])
     if form == "plain":
         return "\t".join([] if answer is None else plain_answers(answer)) + "\n"
     if form == "sparql":
         return NOTHING.text if answer is None else re.sub(r"\n\s*", " ", rendered(answer))
-    if answer is not None:
-        shown = rendered(answer)
-    else:
-        shown = "No question." if error is None else f"Error: {printable(error.message, 600)}"
+    shown = "" if answer is None else rendered(answer)
     if form == "text":
+        shown = shown or (f"Error: {why}" if why else "No question.")
         return f"{line.id}. {question}".rstrip() + f"\n{shown}\n\n"
-    return "" if answer is None else shown
+    return shown
 
 
 def asked_lines(stdin: BinaryIO | io.RawIOBase) -> Iterator[AskedLine]:

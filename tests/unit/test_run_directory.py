@@ -69,7 +69,7 @@ def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: R
 
 def test_a_line_that_is_no_json_or_no_record_is_named(begun: Run) -> None:
     file = begun.path / "answers" / "mindmap.jsonl"
-    for line, said in (("{oops}", "not JSON"), ('{"question": "q1", "what": 1}', ".*for Record")):
+    for line, said in (("{oops}", ".*Invalid JSON"), ('{"question": "q1", "what": 1}', ".*for Record")):
         file.write_text(f"{line}\n")
         with pytest.raises(DataError, match=rf"mindmap\.jsonl:1: {said}"):
             Run.open(begun.path).records("mindmap")

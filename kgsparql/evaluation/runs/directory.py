@@ -14,11 +14,13 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
@@ -95,7 +97,7 @@ class Run:
     def questions(self) -> tuple[Question, ...]:
         """The questions, in their order."""
         file = self.path / "questions.jsonl"
-        found = tuple(whole_lines(file, json_form(Question).validate_python))
+        found = tuple(whole_lines(file, json_form(Question)))
         wanted = self.config.get("questions", len(found))
         if len(found) != wanted:
             raise DataError(f"{file}: {len(found):,} whole lines of {wanted}", hint=_ANEW)
@@ -112,8 +114,7 @@ class Run:
 
     def records(self, method: str) -> dict[str, Record]:
         """Read the records of a method by the ids of the questions, in the order of the questions; the last counts."""
-        read = whole_lines(self.answers_file(method), json_form(Record).validate_python)
-        found = {record.question: record for record in read}
+        found = {record.question: record for record in whole_lines(self.answers_file(method), json_form(Record))}
         return {question.id: found[question.id] for question in self.questions if question.id in found}
 
     def write_config(self, config: Mapping[str, Any]) -> None:
@@ -165,7 +166,7 @@ def _json_line(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
 
 
-def whole_lines(file: Path, read: Callable[[dict[str, Any]], _T]) -> Iterator[_T]:
+def whole_lines(file: Path, form: TypeAdapter[_T]) -> Iterator[_T]:
     """Yield what is made of each JSON object of a file of lines, but for the half line that is still being written.
 
     :raises DataError: for a line that is none, or of which nothing can be made, with its number.
@@ -177,9 +178,9 @@ def whole_lines(file: Path, read: Callable[[dict[str, Any]], _T]) -> Iterator[_T
             if not line.endswith(b"\n"):
                 return
             try:
-                item = read(json.loads(line))
-            except (KeyError, TypeError, ValueError) as error:
-                why = "not JSON" if isinstance(error, json.JSONDecodeError) else printable(str(error), 200)
+                item = form.validate_json(line)
+            except (TypeError, ValueError) as error:
+                why = printable(str(error), 200)
                 raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error
             yield item
 
