@@ -17,11 +17,9 @@ class BoundedLines:
     """A file that an engine writes a result to, and that keeps whole lines up to a limit of rows and bytes."""
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:
-        self.content = bytearray()
         self._most_rows = most_rows
         self._most_bytes = most_bytes
         self._heads = self._lines = 0
-        self._is_full = False
 
     @property
     def rows(self) -> int:
@@ -30,6 +28,7 @@ class BoundedLines:
 
     def take(self, results: Any) -> bool:
         """Take an engine's solutions as TSV, triples as N-Triples, or a boolean; return whether all are kept."""
+        self.content, self._lines, self._is_full = bytearray(), 0, False
         if isinstance(results, bool | ox.QueryBoolean):
             self.content, self._lines = bytearray(b"true" if results else b"false"), 1
             return True

@@ -19,7 +19,7 @@ from kgsparql import IRI, EndpointGraph, KnowledgeBase, KnowledgeGraph, Property
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.events import Event
 from kgsparql.exploration.labels import language_ranges
-from kgsparql.graphs.user_query import check, run_on_endpoint
+from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.vocabulary import LABEL_NODES, LABELS, RDF_TYPE
@@ -137,9 +137,9 @@ def test_E12_virtuoso_with_a_cap_of_its_own_says_where_it_stopped(tmp_path: Path
         assert graph.select(query.limit(49)).complete
         capped = EndpointGraph(url, profile=replace(graph.profile, max_solutions=50))
         for asked in ("CONSTRUCT { ?s ?p ?o }", "CONSTRUCT { ?s ?p ?o . ?o ?p ?s }"):
-            result = run_on_endpoint(capped, check(f"{asked} WHERE {{ ?s ?p ?o }}"))
+            result = GraphQueries(capped).run_checked(check(f"{asked} WHERE {{ ?s ?p ?o }}"))
             assert (result.rows, result.reason) == (51, "the endpoint stopped at 51 triples")
-        assert run_on_endpoint(capped, check("CONSTRUCT WHERE { ?s ?p ?o } LIMIT 40")).complete
+        assert GraphQueries(capped).run_checked(check("CONSTRUCT WHERE { ?s ?p ?o } LIMIT 40")).complete
 
 
 def check_same(embedded: KnowledgeBase, remote: KnowledgeBase, method: str, questions: list[str]) -> None:

@@ -21,7 +21,7 @@ from kgsparql.errors import CancelledError, EndpointError, EndpointReplyError, E
 from kgsparql.graphs.protocol import replies
 from kgsparql.graphs.protocol.replies import solutions
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.user_query import check, run_on_endpoint
+from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.http.transport import HttpReply, Transport
 from tests.endpoints import faults
 from tests.endpoints.faults import (
@@ -137,7 +137,7 @@ def test_U12_a_reply_that_repeats_the_key_is_not_shown_with_it() -> None:
         for url in (f"{fresh_url()}?apikey=canary-w0rd", fresh_url().replace("//", "//me:canary-w0rd@")):
             graph = EndpointGraph(url, profile=UNKNOWN, transport=answering(body.encode(), type=kind))
             with pytest.raises(KgsparqlError) as caught:
-                run_on_endpoint(graph, check(query))
+                GraphQueries(graph).run_checked(check(query))
             assert caught.value.code == code
             assert "canary" not in "".join(traceback.format_exception(caught.value)) + str(caught.value.to_json())
 

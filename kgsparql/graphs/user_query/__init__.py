@@ -8,9 +8,9 @@ from __future__ import annotations
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.patterns import is_nothing, why_nothing
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
-from kgsparql.graphs.user_query.running import GraphQueries, run_on_endpoint
+from kgsparql.graphs.user_query.running import GraphQueries
 
 __all__ = [
     "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryResult", "check",
-    "is_nothing", "run_on_endpoint", "serialise", "why_nothing",
+    "is_nothing", "serialise", "why_nothing",
 ]  # fmt: skip

@@ -77,7 +77,7 @@ class GraphQueries(ClosedAtExit):
         """
         graph, until = self._graph, time.monotonic() + timeout_s
         if isinstance(graph, EndpointGraph):
-            return run_on_endpoint(graph, query, timeout_s, max_rows=max_rows, max_bytes=max_bytes, cancel=cancel)
+            return _run_on_endpoint(graph, query, timeout_s, BoundedLines(max_rows, max_bytes), cancel)
         if not isinstance(graph, OxigraphGraph):
             hint = "load the graphs into one store (kgsparql load), or name one of them alone"
             raise InputError("a query of your own runs on one store or one endpoint", hint=hint)
@@ -132,23 +132,16 @@ def _placed_syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
     return QuerySyntaxError(message, hint=hint, line=line, column=column, query=query.text)
 
 
-def run_on_endpoint(
-    graph: EndpointGraph, query: CheckedQuery, timeout_s: float = 30.0, *, max_rows: int = 100_000,
-    max_bytes: int = 2**28, cancel: threading.Event | None = None,
-) -> QueryResult:  # fmt: skip
-    """Run one checked query at an endpoint, with the arguments and errors of :meth:`GraphQueries.run_checked`."""
-
-    def taken(results: Any) -> tuple[BoundedLines, bool]:
-        lines = BoundedLines(max_rows, max_bytes)
-        return lines, lines.take(results)
-
+def _run_on_endpoint(
+    graph: EndpointGraph, query: CheckedQuery, timeout_s: float, lines: BoundedLines, cancel: threading.Event | None
+) -> QueryResult:
     began, invalid = time.monotonic(), 0
     reply, request = graph.send(query.text, query.form, timeout_s=timeout_s, cancel=cancel)
     try:
         if query.form == "SELECT":
-            (lines, complete), invalid = read_solutions(reply, request, taken)
+            complete, invalid = read_solutions(reply, request, lines.take)
         else:
-            lines, complete = taken((boolean if query.form == "ASK" else triples)(reply, request))
+            complete = lines.take((boolean if query.form == "ASK" else triples)(reply, request))
     except QuerySyntaxError as error:
         raise _placed_syntax_error(str(error.detail.get("said", error.message)), query) from error
     why = why_cut(reply, request, lines.rows + invalid, "solutions" if query.form == "SELECT" else "triples")
