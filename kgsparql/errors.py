@@ -238,6 +238,13 @@ def not_installed(missing: ImportError, extra: str) -> OptionError:
     return OptionError(f"the package {missing.name} is not installed", hint=f"pip install 'kgsparql[{extra}]'")
 
 
+def why_invalid(error: Any) -> str:
+    """Say where the first thing is that pydantic does not take, and why."""
+    first = error.errors(include_url=False)[0]
+    place = [] if first["type"] == "value_error" else [*map(str, first["loc"])]
+    return ": ".join(filter(None, (".".join(place), first["msg"].removeprefix("Value error, "))))
+
+
 def is_about_the_query(error: KgsparqlError) -> bool:
     """Tell whether another query may succeed; not at an endpoint that is down, or wants a password."""
     if isinstance(error, EndpointReplyError | AuthenticationError | RateLimitError):

@@ -133,14 +133,13 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
         own = means[means["by"] == kind]
         values = list(dict.fromkeys(own["slice"]))
         if 1 < len(values) <= 8:
-            cells = {(line["name"], line["slice"]): line for line in own.to_dict("records")}
-            of_rows = ([cells.get((row["name"], value)) for value in values] for row in rows)
-            written = [
-                ["–" if one is None else _mean_text(one, found.primary, {found.primary}) for one in o] for o in of_rows
-            ]
+            cells = {
+                (line["name"], line["slice"]): _mean_text(line, found.primary, {found.primary})
+                for line in own.to_dict("records")
+            }
             heads = [f"{value} (n {max(own.loc[own['slice'] == value, 'n'])})" for value in values]
-            titles = (_row_title(found, row) for row in rows)
-            table = [["method", *heads], *([title, *own] for title, own in zip(titles, written, strict=True))]
+            table = [["method", *heads]]
+            table += [[_row_title(found, row), *(cells.get((row["name"], one), "–") for one in values)] for row in rows]
             yield from _section_lines(f"{found.primary} by {kind}", table)
             return
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
+from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError, why_invalid
 from kgsparql.evaluation.dataset import Dataset, Problem, Question
 from kgsparql.evaluation.question_formats import (
     Entry,
@@ -26,7 +26,6 @@ from kgsparql.evaluation.question_formats import (
     OwnEntry,
     QaldEntry,
     Text2SparqlEntry,
-    first_error,
     question_of,
 )
 from kgsparql.evaluation.runs.directory import check_folder, store_errors
@@ -86,7 +85,7 @@ def _folder_dataset(folder: Path, language: str) -> Dataset:
         about = Folder.model_validate_json(_file_text(description)) if description.is_file() else Folder()
     except ValidationError as error:
         hint = "name, source, licence; graph: one path or a list of them, from the folder on"
-        raise DataError(f"{description}: {first_error(error)}", hint=hint) from error
+        raise DataError(f"{description}: {why_invalid(error)}", hint=hint) from error
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
     graph = graph or [Path(os.path.normpath(folder / name)) for name in about.graph]
     found = _file_dataset(file, language)

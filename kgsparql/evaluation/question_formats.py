@@ -29,7 +29,7 @@ from pydantic import (
 from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
-from kgsparql.errors import InputError, IriError, KgsparqlError
+from kgsparql.errors import InputError, IriError, KgsparqlError, why_invalid
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
@@ -106,19 +106,12 @@ def question_of(model: type[Entry], value: Any, number: int, language: str) -> Q
     try:
         entry = model.model_validate(value)
     except ValidationError as error:
-        raise InputError(first_error(error)) from error
+        raise InputError(why_invalid(error)) from error
     question = entry.to_question(language)
     finds = question.sparql.strip() or question.golden_triples
     if question.answers is None and not finds:
         raise InputError(_NOTHING_FINDS_ANSWERS)
     return replace(question, id=printable(entry.id, 200) or str(number))
-
-
-def first_error(error: ValidationError) -> str:
-    """Say where the first thing is that is not as it should be, and why."""
-    first = error.errors(include_url=False)[0]
-    place = "" if first["type"] == "value_error" else f"{'.'.join(map(str, first['loc']))}: "
-    return place + first["msg"].removeprefix("Value error, ")
 
 
 class _TopicEntry(_WithoutNulls):

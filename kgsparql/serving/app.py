@@ -29,7 +29,15 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json, unanswered_json
 from kgsparql.answering.ask_options import AskOptions, checked_question
 from kgsparql.answering.follow_up import Before
-from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
+from kgsparql.errors import (
+    BudgetExceededError,
+    CancelledError,
+    InputError,
+    KgsparqlError,
+    NotFoundError,
+    OptionError,
+    why_invalid,
+)
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
@@ -101,10 +109,8 @@ async def _sent_question(request: Request) -> _Asked:
     try:
         return _Asked.model_validate_json(await request.body())
     except ValidationError as error:
-        first = error.errors()[0]
-        why = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
         hint = f"send {', '.join(_Asked.model_fields)}"
-        raise InputError(f"this cannot be read: {printable(why, 200)}", hint=hint) from error
+        raise InputError(f"this cannot be read: {printable(why_invalid(error), 200)}", hint=hint) from error
 
 
 class _StepStream(EventSourceResponse):

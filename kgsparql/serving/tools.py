@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgsparql.answering.ask_options import AskOptions, check_option
-from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.errors import InputError, KgsparqlError, why_invalid
 from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import printable
@@ -104,11 +104,7 @@ class Tool(BaseModel):
     @classmethod
     def wrong_arguments(cls, error: ValidationError) -> InputError:
         """Make the error for arguments that it does not have, or values that it does not take."""
-        wrong = [
-            f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_context=False, include_input=False)
-        ]
-        return InputError(printable("; ".join(wrong), 400), hint=f"{cls.name} takes: {', '.join(cls.model_fields)}")
+        return InputError(printable(why_invalid(error), 400), hint=f"{cls.name} takes: {', '.join(cls.model_fields)}")
 
 
 class AskTool(Tool):
