@@ -63,7 +63,13 @@ class FederatedGraph(KnowledgeGraph):
     def __init__(self, members: Sequence[KnowledgeGraph], *, name: str | None = None) -> None:
         if len(members) < 2:
             raise InputError("a federation needs several graphs", hint="open a single graph by itself")
-        self._members = _with_own_names(members)
+        named: dict[str, KnowledgeGraph] = {}
+        for member in members:  # of one name: all but the first are copies with a number in their name
+            called, numbers = member.name, count(2)
+            while called in named:
+                called = f"{member.name} ({next(numbers)})"
+            named[called] = member if called == member.name else member.changed(name=called)
+        self._members = tuple(named.values())
         self.name = name or ", ".join(member.name for member in members)
         self.prefixes = {prefix: name for one in reversed(members) for prefix, name in one.prefixes.items()}
         self.stored = tuple(source for member in members for source in member.stored)
@@ -362,17 +368,6 @@ class FederatedGraph(KnowledgeGraph):
         if not replies:
             raise next(errors[-1] for at, errors in sorted(self._failed.items()) if self._only in {None, at})
         return dict(sorted(replies.items()))
-
-
-def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, ...]:
-    """Give members of one name numbers: all but the first are copies with a number in their name."""
-    named: dict[str, KnowledgeGraph] = {}
-    for member in members:
-        name, numbers = member.name, count(2)
-        while name in named:
-            name = f"{member.name} ({next(numbers)})"
-        named[name] = member if name == member.name else member.changed(name=name)
-    return tuple(named.values())
 
 
 def _name_in_federation(place: int, node: BlankNode) -> BlankNode:

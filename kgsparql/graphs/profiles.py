@@ -236,7 +236,14 @@ def _known_endpoints(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints
     for path in (*(path for path, _ in user_files), _SHIPPED):
         for name, values in _tables_of(path).items():
             tables[name] = {**values, **tables.get(name, {})}
-    profiles = [_profile_of_table(name, tables) for name in tables]
+    profiles = []
+    for name in tables:
+        values = {"name": name, **_with_engine_values(name, tables)}
+        if urls := values.get("urls"):
+            values["aliases"] = (name, *values.get("aliases", ()))
+            is_shared = "is_public" not in values and any(Address.parse(url).is_for_all for url in urls)
+            values = (SHARED if is_shared else {}) | values
+        profiles.append(EndpointProfile(**values | ({} if urls else {"engine": ""})))
     return KnownEndpoints(tuple(p for p in profiles if p.urls), tuple(p for p in profiles if not p.urls))
 
 
@@ -300,15 +307,6 @@ def _value_of_type(hint: Any, value: Any, prefixes: Mapping[str, str]) -> Any:
 def _refuse_credentials(urls: Iterable[str]) -> None:
     if any(address.user or address.keys for address in map(Address.parse, urls)):
         raise ValueError("user, password and keys belong to -k")
-
-
-def _profile_of_table(name: str, tables: Mapping[str, Mapping[str, Any]]) -> EndpointProfile:
-    values = {"name": name, **_with_engine_values(name, tables)}
-    if not values.get("urls"):
-        return EndpointProfile(**values | {"engine": ""})
-    values["aliases"] = (name, *values.get("aliases", ()))
-    is_shared = "is_public" not in values and any(Address.parse(url).is_for_all for url in values["urls"])
-    return EndpointProfile(**(SHARED if is_shared else {}) | values)
 
 
 def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *above: str) -> dict[str, Any]:

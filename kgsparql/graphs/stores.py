@@ -182,7 +182,14 @@ def _fill_store(
     try:
         # Who let others read the store lets them read the next state of it; a new one is its owner's alone.
         partial.mkdir(old.stat().st_mode & 0o777 if old else 0o700)
-        store = _store_to_fill(partial, old)
+        if old is not None:
+            _refuse_foreign_writer(old)
+        for entry in old.iterdir() if old else ():  # table files never change, so they are linked where they can be
+            try:
+                (shutil.copyfile if entry.suffix != ".sst" else os.link)(entry, partial / entry.name)
+            except OSError:
+                shutil.copyfile(entry, partial / entry.name)
+        store = ox.Store(str(partial))
         loaded = tuple([_load_file(store, *job, options, progress) for job in jobs])
         if sum(source.triples for source in loaded) > _UNMERGED:
             store.optimize()
@@ -201,18 +208,6 @@ def _fill_store(
         while partial.exists() and time.monotonic() < until:  # after an error, threads of the engine write on
             shutil.rmtree(partial, ignore_errors=True)
     return loaded
-
-
-def _store_to_fill(directory: Path, old: Path | None) -> ox.Store:
-    """Open the store to fill: empty, or a copy of the old one."""
-    if old is not None:
-        _refuse_foreign_writer(old)
-        for entry in old.iterdir():  # table files never change, so they are linked where the file system can
-            try:
-                (shutil.copyfile if entry.suffix != ".sst" else os.link)(entry, directory / entry.name)
-            except OSError:
-                shutil.copyfile(entry, directory / entry.name)
-    return ox.Store(str(directory))
 
 
 def _refuse_foreign_writer(directory: Path) -> None:

@@ -151,7 +151,12 @@ class MindMap(Retriever):
             with session.within_budget():
                 own = [line for line in telling if line.start == entity]
                 lines += _best_lines(own, share, "neighbour lines", session)
-        paths = self._path_items(entities, session)
+        kept = list(islice(in_turn(map(chained_paths, self._segment_chains(entities, session))), self.paths_kept))
+        scores, queries = scores_of_ways([[path] for path in kept], session, in_grace=True), []
+        for path in kept:
+            ends = None if isinstance(path.end, BlankNode) else [path.end]
+            queries.append(path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN))
+        paths = sorted(path_items(list(zip(kept, queries, scores, strict=True)), session), key=lambda i: -i.score)
         with session.within_budget():
             if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=_FRONTIER)
@@ -163,7 +168,16 @@ class MindMap(Retriever):
         evidence = Evidence(found)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         found_all = Retrieval(evidence, _answer_candidates(evidence, session))
-        return self._merged_answer(found_all, session) or found_all
+        if not session.model_reads or not len(evidence):
+            return found_all
+        # A model merges the evidence into a graph of inferences.
+        sheet = FactSheet.of(
+            (ReadLine.of_item(i, "P" if i.kind == "path" else "N") for i in evidence if i.paths), session
+        )
+        if self.verbalise == "model" and session.can_spare_call("sentences"):
+            sheet = sheet.in_sentences(SENTENCES, session)
+        said = sheet.ask(MERGE, ("steps", "answers"), "answer", session, required=True)
+        return (said and answered(said, sheet, found_all, session)) or found_all
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Draft the answer with what it is inferred from: a model's steps, or the triples that it rests on."""
@@ -179,26 +193,6 @@ class MindMap(Retriever):
         cited = retrieval.evidence.keep(marker for claim in draft.claims for marker in claim.markers)
         steps = tuple(InferenceStep(item.marker, own) for item in cited for own in item.triples[:_STEPS_SHOWN])
         return replace(draft, inference=steps, tree=decision_tree(cited, evidence_labels(cited, session)))
-
-    def _merged_answer(self, found: Retrieval, session: Session) -> Retrieval | None:
-        """Have a model merge the evidence into a graph of inferences; ``None`` if none is asked, or answers nothing."""
-        if not session.model_reads or not len(found.evidence):
-            return None
-        lines = (ReadLine.of_item(i, "P" if i.kind == "path" else "N") for i in found.evidence if i.paths)
-        sheet = FactSheet.of(lines, session)
-        if self.verbalise == "model" and session.can_spare_call("sentences"):
-            sheet = sheet.in_sentences(SENTENCES, session)
-        said = sheet.ask(MERGE, ("steps", "answers"), "answer", session, required=True)
-        return None if said is None else answered(said, sheet, found, session)
-
-    def _path_items(self, entities: Sequence[IRI], session: Session) -> list[EvidenceItem]:
-        kept = list(islice(in_turn(map(chained_paths, self._segment_chains(entities, session))), self.paths_kept))
-        scores = scores_of_ways([[path] for path in kept], session, in_grace=True)
-        queries = []
-        for path in kept:
-            ends = None if isinstance(path.end, BlankNode) else [path.end]
-            queries.append(path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN))
-        return sorted(path_items(list(zip(kept, queries, scores, strict=True)), session), key=lambda item: -item.score)
 
     def _segment_chains(self, entities: Sequence[IRI], session: Session) -> list[list[Segment]]:
         """Find chains of segments; an entity that cannot be reached from the one before starts a new chain.

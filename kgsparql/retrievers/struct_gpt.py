@@ -97,15 +97,6 @@ class _Walked:
     followed: dict[str, None] = field(default_factory=dict)
     was_last: bool = False
 
-    def note_followed(self, step: Sequence[FoundFacts], session: Session) -> None:
-        """Keep in words what was followed, for a model to read."""
-        walks = [one.walk for one in step] if session.model_reads else []
-        labels = session.labels(
-            (t for w in walks for t in (w.start, *(s.predicate for s in w.path.steps))), in_grace=True
-        )
-        for walk in walks:
-            self.followed[" ".join([labels[walk.start], *(arrow(step, labels) for step in walk.path.steps)])] = None
-
 
 @dataclass(frozen=True, slots=True)
 class StructGPT(Retriever):
@@ -157,7 +148,12 @@ class StructGPT(Retriever):
                 break
             with session.within_budget():
                 is_last = number == self.max_steps
-                walked.note_followed(step, session)
+                walks = [one.walk for one in step] if session.model_reads else []
+                every = (t for w in walks for t in (w.start, *(s.predicate for s in w.path.steps)))
+                labels = session.labels(every, in_grace=True)
+                for walk in walks:
+                    arrows = (arrow(step, labels) for step in walk.path.steps)
+                    walked.followed[" ".join([labels[walk.start], *arrows])] = None
                 selected, answer = _selected_facts(found, walked, session, latest=len(step), is_last=is_last)
                 if answer is not None:
                     return answer

@@ -22,8 +22,9 @@ from kgsparql import (
 )
 from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.evidence.same_as import same_as
-from kgsparql.graphs import OxigraphGraph, groups_of, load_store, open_graph
+from kgsparql.graphs import OxigraphGraph, load_store, open_graph
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.sources import groups_of
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import names
 from tests.unit.test_federated import Broken, divided, ex, graph, parsed

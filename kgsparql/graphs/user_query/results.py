@@ -157,7 +157,10 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
         return result.content
     try:
         if result.form in {"CONSTRUCT", "DESCRIBE"}:
-            used = _used_prefixes(known, result) if format in {"ttl", "trig"} else {}
+            text = result.content.decode() if format in {"ttl", "trig"} else ""
+            # None that would shorten an IRI which ends in a dot: rdflib 7 cannot read that, which is good Turtle.
+            dotted = tuple(re.findall(r"<([^<>]*\.)>", text))
+            used = {p: ns for p, ns in known if f"<{ns}" in text and not any(iri.startswith(ns) for iri in dotted)}
             rdf_format = ox.RdfFormat.from_extension(format)
             written = ox.serialize(result.triples, format=rdf_format, prefixes=used) or b""
         else:
@@ -173,20 +176,6 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
         why = f"the result holds a character, a predicate or a quoted triple that {format} cannot hold"
         raise OptionError(why, hint="another format: json, nt") from error
     return written
-
-
-def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
-    r"""Return the prefixes that the triples use.
-
-    None that would shorten an IRI which ends in a dot: rdflib 7 cannot read ``dbr:Nash_Jr\.``, which is good Turtle.
-    """
-    text = result.content.decode()
-    dotted = tuple(re.findall(r"<([^<>]*\.)>", text))
-    return {
-        prefix: namespace
-        for prefix, namespace in prefixes
-        if f"<{namespace}" in text and not any(iri.startswith(namespace) for iri in dotted)
-    }
 
 
 def _text_table(result: QueryResult, prefixes: PrefixMap) -> str:
