@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
@@ -107,7 +108,7 @@ class TermLabels:
 
     def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[Counter[str]]:
         """Count how many of the terms of each group have each class, by its name; classes are remembered."""
-        terms = [term for term in dict.fromkeys(t for group in groups for t in group) if isinstance(term, IRI)]
+        terms = [term for term in dict.fromkeys(chain.from_iterable(groups)) if isinstance(term, IRI)]
         if missing := [term for term in terms if term not in self._types]:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             called: Mapping[Term, Label] = {}
@@ -116,17 +117,14 @@ class TermLabels:
             self._keep(called, called)
             self._types.update({term: found.get(term, ()) for term in missing})
         names = self(dict.fromkeys(c for term in terms for c in self._types.get(term, ())), in_grace=in_grace)
-        counted = []
-        for group in groups:
-            counts: Counter[str] = Counter()
-            for term in dict.fromkeys(group):
-                if isinstance(term, Literal):
-                    kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
-                    counts[{"date": "date year", "number": "number"}.get(kind, "text")] += 1
-                elif classes := self._types.get(term):
-                    counts.update([*dict.fromkeys(names[c] for c in classes)])  # in their order, whatever the hashes
-            counted.append(counts)
-        return counted
+        said: dict[Term, Iterable[str]] = {}
+        for term in dict.fromkeys(chain.from_iterable(groups)):
+            if isinstance(term, Literal):
+                kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
+                said[term] = ({"date": "date year", "number": "number"}.get(kind, "text"),)
+            else:  # in their order, whatever the hashes
+                said[term] = dict.fromkeys(names[c] for c in self._types.get(term, ()))
+        return [Counter(chain.from_iterable(map(said.__getitem__, dict.fromkeys(group)))) for group in groups]
 
     @contextmanager
     def asking(self, *, in_grace: bool) -> Iterator[MeteredGraph]:

@@ -262,6 +262,8 @@ class AdjacentSteps:
         self._numbers = np.array(sorted(numbers), np.int64)
         self._begins, self._counts, triples = neighbours_of(view.adjacency, self._numbers)
         self.are_too_many = triples > _MOST_SORTED
+        self._places = ranges(self._begins, self._counts if not self.are_too_many else 0 * self._counts)
+        self._steps = view.adjacency.steps[self._places]
         first, last = (view.adjacency.literal_starts[self._numbers + i].astype(np.int64) for i in (0, 1))
         self._literals: list[int] = sorted_once(view.adjacency.literals[ranges(first, last - first)]).tolist()
 
@@ -290,8 +292,7 @@ class AdjacentSteps:
 
     def has(self, step: Step) -> bool:
         """Tell whether a term has a step."""
-        number = self._adjacency.step_number(step)
-        return bool((self._adjacency.steps[ranges(self._begins, self._counts)] == number).any())
+        return bool((self._steps == self._adjacency.step_number(step)).any())
 
     def ends(self, step: Step, kept: int) -> tuple[Term, ...] | None:
         """Return so many of what a step leads to, the first in lexical order; ``None`` if a literal is among it.
@@ -299,22 +300,22 @@ class AdjacentSteps:
         Nothing of a step that the graph has not.
         """
         self._view.check()
-        number, places = self._adjacency.step_number(step), ranges(self._begins, self._counts)
+        number = self._adjacency.step_number(step)
         if number % 2 == 0 and number // 2 in self._literals:
             return None
-        heads = sorted_once(self._adjacency.others[places[self._adjacency.steps[places] == number]])
+        heads = sorted_once(self._adjacency.others[self._places[self._steps == number]])
         return tuple(map(self._adjacency.term, heads[:kept].tolist()))
 
     def _hops(self) -> tuple[Numbers, Numbers, Numbers]:
         """List the steps that are walked, in order, each with the place of its term and with its end."""
-        places = ranges(self._begins, self._counts)
         marks = np.zeros(2 * len(self._adjacency.predicates), np.bool_)
-        marks[self._adjacency.steps[places]] = True
+        marks[self._steps] = True
         for number in np.flatnonzero(marks).tolist():  # of a hundred thousand predicates, these terms have few
             marks[number] = self._is_walked(number)
-        is_walked = marks[self._adjacency.steps[places]]
-        places, owners = places[is_walked], np.repeat(np.arange(len(self._counts)), self._counts)[is_walked]
-        steps, heads = (column[places].astype(np.int64) for column in (self._adjacency.steps, self._adjacency.others))
+        is_walked = marks[self._steps]
+        owners = np.repeat(np.arange(len(self._counts)), self._counts)[is_walked]
+        steps = self._steps[is_walked].astype(np.int64)
+        heads = self._adjacency.others[self._places[is_walked]].astype(np.int64)
         order = np.argsort(steps, kind="stable")
         return steps[order], owners[order], heads[order]
 

@@ -317,7 +317,7 @@ class _Postings:
             places = self._keys_of(term)
             scores[places] += inverse_frequency(len(keys), len(places))
         scores *= self._weights
-        found = np.flatnonzero(scores)
+        found = np.flatnonzero(scores > 0)
         if len(found) > limit:
             found = found[scores[found] >= np.partition(scores[found], -limit)[-limit] - _SAME_SCORE]
         # Equal scores in the order of the keys, so that the limit cuts the same every time.
