@@ -99,14 +99,14 @@ class TermLabels:
         places = [list(zip(*group, strict=True)) for group in groups]
         counts = iter(self._type_counts([place for own in places for place in own], in_grace=in_grace))
         names = [[next(counts) for _ in own] for own in places]
-        return [[min(own, key=lambda name: (-own[name], name), default="") for own in group] for group in names]
+        return [[max(sorted(own), key=own.__getitem__, default="") for own in group] for group in names]
 
     def shared_types(self, groups: Sequence[Sequence[Term]]) -> list[list[str]]:
         """Name, for each group of terms, all classes that at least half of them have."""
         counts = self._type_counts(groups, in_grace=True)
         return [[n for n, c in own.items() if 2 * c >= len(group)] for own, group in zip(counts, groups, strict=True)]
 
-    def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[Counter[str]]:
+    def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[dict[str, int]]:
         """Count how many of the terms of each group have each class, by its name; classes are remembered."""
         terms = [term for term in dict.fromkeys(chain.from_iterable(groups)) if isinstance(term, IRI)]
         if missing := [term for term in terms if term not in self._types]:
@@ -116,15 +116,23 @@ class TermLabels:
                 found, called = named_types(graph, missing, languages=self.languages)
             self._keep(called, called)
             self._types.update({term: found.get(term, ()) for term in missing})
-        names = self(dict.fromkeys(c for term in terms for c in self._types.get(term, ())), in_grace=in_grace)
-        said: dict[Term, Iterable[str]] = {}
-        for term in dict.fromkeys(chain.from_iterable(groups)):
-            if isinstance(term, Literal):
-                kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
-                said[term] = ({"date": "date year", "number": "number"}.get(kind, "text"),)
-            else:  # in their order, whatever the hashes
-                said[term] = dict.fromkeys(names[c] for c in self._types.get(term, ()))
-        return [Counter(chain.from_iterable(map(said.__getitem__, dict.fromkeys(group)))) for group in groups]
+        classes = {term: self._types[term] for term in terms}
+        names = self(chain.from_iterable(dict.fromkeys(classes.values())), in_grace=in_grace)
+        called_so = {own: [*dict.fromkeys(names[one] for one in own)] for own in {*classes.values()}}
+        said: dict[Term, list[str]] = {term: called_so[own] for term, own in classes.items()}
+        counted = []
+        for group in groups:
+            counts: dict[str, int] = {}
+            for term in dict.fromkeys(group):
+                if isinstance(term, Literal):
+                    kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
+                    own = [{"date": "date year", "number": "number"}.get(kind, "text")]
+                else:
+                    own = said.get(term, [])
+                for name in own:  # in their order, whatever the hashes
+                    counts[name] = counts.get(name, 0) + 1
+            counted.append(counts)
+        return counted
 
     @contextmanager
     def asking(self, *, in_grace: bool) -> Iterator[MeteredGraph]:
