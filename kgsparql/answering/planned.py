@@ -34,8 +34,7 @@ from kgsparql.plans.type_check import mapped, parts, terms_in
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.form import Form
-from kgsparql.reading.showing import described
+from kgsparql.reading.form import Form, described
 
 _NOT_IN_PLAN = "what was computed leaves out {!r}"
 _NOT_RUN = "the likeliest reading could not be computed"

@@ -150,9 +150,9 @@ class Linker:
         return bool(rows)
 
     def _links_of_words(self, question: str, mentions: Sequence[tuple[str, bool]] | None) -> tuple[LinkedEntity, ...]:
-        """For each mention, the best entity that no mention before it took; for types only if no other is linked.
+        """Find, for each mention, the best entity that none before it took; for types only if no other is linked.
 
-        Without any, the links of all words.
+        Without any, all words are linked.
         """
         links: dict[IRI, LinkedEntity] = {}
         for text, is_type in sorted((mentions or ())[:MAX_LINKS], key=itemgetter(1)):

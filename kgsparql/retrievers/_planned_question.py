@@ -20,7 +20,7 @@ from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.reading.clauses import Chunk
-from kgsparql.reading.showing import described
+from kgsparql.reading.form import described
 
 _TIED = 0.01  # plans whose fits are no further apart are equally likely
 

@@ -18,10 +18,9 @@ from kgsparql.linking.linker import Linker
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.reading.chunks import MAX_WORDS, Chunked, chunked
 from kgsparql.reading.clauses import Name, relations
-from kgsparql.reading.form import Form
+from kgsparql.reading.form import Form, described
 from kgsparql.reading.lexicon import lexicon, lexicon_of
 from kgsparql.reading.parser import grammar, read_question
-from kgsparql.reading.showing import described
 
 ATTACHMENTS = Path(__file__).with_name("attachments.txt")
 NAMES = (
