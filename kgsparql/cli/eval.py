@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 
-_FORMATS = "A folder with a graph and questions; a file of JSONL, QALD or TEXT2SPARQL."
-DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
-
 
 def opened_dataset(
     dataset: str, graph: GraphOptions, *, lang: str, limit: int | None, seed: int
@@ -98,9 +95,6 @@ def make(
     graph.say(f"measure: kgsparql eval {output} {'-k GRAPH ' * (not is_file)}-o RUN")
 
 
-_WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1."
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """Which questions, with which methods, and into which directory; each field is an option of the command line."""
@@ -119,7 +113,10 @@ class RunOptions:
     limit: Annotated[int | None, c.option("--limit N", "So many questions, equally of each number of hops.", min=1)] = (
         None
     )
-    workers: Annotated[int | None, c.option("--workers", _WORKERS, min=1, max=64)] = None
+    workers: Annotated[
+        int | None,
+        c.option("--workers", "Questions at the same time; 4 with a model or endpoint, else 1.", min=1, max=64),
+    ] = None
     complete: c.CompleteOption = True
     qualifiers: Annotated[bool, c.option("--qualifiers", "As for ask.")] = False
     embedder: c.EmbedderOption = "auto"
@@ -133,7 +130,12 @@ def run(
     graph: GraphOptions,
     model: ModelOptions,
     limits: LimitOptions,
-    dataset: DatasetArgument,
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET", help="A folder with a graph and questions; a file of JSONL, QALD or TEXT2SPARQL."
+        ),
+    ],
     asked: RunOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.

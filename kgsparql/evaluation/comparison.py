@@ -111,8 +111,8 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
             for question, record in pairs:
                 kinds = {"hops": question.hops or "", "type": question.type, "direction": question.direction}
                 values = {metric: METRICS[metric].of(question, record) for metric in metrics}
-                kinds = {kind: printable(str(value), 60) for kind, value in kinds.items()}
-                scores.append({"row": len(rows), "key": (question.id, question.text), **kinds, **values})
+                said = {kind: printable(str(value), 60) for kind, value in kinds.items()}
+                scores.append({"row": len(rows), "key": (question.id, question.text), **said, **values})
             rows.append({
                 "dataset": printable(run.dataset, 100), "method": method, "model": printable(model, 100),
                 "run": printable(name if paths.count(name) == 1 else str(run.path), 200), "name": "",

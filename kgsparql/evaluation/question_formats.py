@@ -33,8 +33,6 @@ from kgsparql.errors import InputError, IriError, KgsparqlError, why_invalid
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
-_NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL that finds them"
-
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
 _ENTITIES = {"dbr": "http://dbpedia.org/resource/", "wd": "http://www.wikidata.org/entity/"}
@@ -108,9 +106,8 @@ def question_of(model: type[Entry], value: Any, number: int, language: str) -> Q
     except ValidationError as error:
         raise InputError(why_invalid(error)) from error
     question = entry.to_question(language)
-    finds = question.sparql.strip() or question.golden_triples
-    if question.answers is None and not finds:
-        raise InputError(_NOTHING_FINDS_ANSWERS)
+    if question.answers is None and not (question.sparql.strip() or question.golden_triples):
+        raise InputError("no answers, and no SPARQL that finds them")
     return replace(question, id=printable(entry.id, 200) or str(number))
 
 
