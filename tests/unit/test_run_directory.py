@@ -1,14 +1,13 @@
 """A run on disk: whole lines or none."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kgsparql import IRI, Answer, Literal, Triple
+from kgsparql import IRI, Literal, Triple
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, json_form
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from kgsparql.evaluation.runs.directory import Run
 
@@ -43,14 +42,6 @@ def test_what_was_written_is_read(begun: Run) -> None:
     assert read.questions == (QUESTION,)
     assert read.records("mindmap") == {"q1": RECORD}
     assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
-
-
-def test_a_record_is_read_as_it_was_written() -> None:
-    names = "model_calls rounds prompt_tokens completion_tokens cost queries rows seconds"
-    answer = Answer("Who?", "not_in_graph", "", usage=dict.fromkeys(names.split(), 0))
-    made = Record.of(answer, question="q", method="m", degrees={})
-    assert not made.has_failed
-    assert json_form(Record).validate_python(json.loads(json.dumps(made.to_json()))) == made
 
 
 def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: Run) -> None:
