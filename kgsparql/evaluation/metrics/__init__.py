@@ -6,12 +6,16 @@ A metric stands in the ``METRICS`` of one of the files beside this one; open :mo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
 
-from kgsparql.evaluation.metrics import answers, trust
 from kgsparql.evaluation.metrics.judging import Metric
 
 __all__ = ["METRICS", "Metric"]
 
-METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in (*answers.METRICS, *trust.METRICS)})
+_FILES = ("answers", "trust")
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {metric.name: metric for file in _FILES for metric in import_module(f"{__name__}.{file}").METRICS}
+)
 """All metrics by name, in the order of a table."""
