@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import Any
 
-from kgsparql import Budget, Hop, OxigraphGraph, Path, Query, Retrieval, Session, Usage, render
+from kgsparql import Hop, OxigraphGraph, Path, Query, Retrieval, render
 from kgsparql.evidence.verbalising import decision_tree
-from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.linking.words import in_turn
 from kgsparql.rdf.terms import IRI, BlankNode, Triple, local_name
 from kgsparql.retrievers import load
@@ -16,7 +14,7 @@ from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
 from tests.model_server import Text
 from tests.scripted import by_call, facts_with, marked, purposes, reader, things_in
-from tests.world import EX, FEYNMAN, Asked, Body, graph_of, knowledge_of, labels_of, linked, open_nobel
+from tests.world import EX, FEYNMAN, Asked, Body, graph_of, knowledge_of, linked, open_nobel, session_of
 
 
 def ex(*names: str) -> tuple[IRI, ...]:
@@ -27,11 +25,7 @@ def retrieve(
     graph: OxigraphGraph | str, entities: Sequence[str], question: str = "what about it?", *, complete: bool = True,
     **options: object,
 ) -> Retrieval:  # fmt: skip
-    metered = MeteredGraph(graph_of(graph) if isinstance(graph, str) else graph, Usage(Budget()), [].append)
-    session = Session(
-        question=question, labels=labels_of(metered), linker=None, ranker=BM25Ranker(), given=ex(*entities),
-        complete=complete,
-    )  # fmt: skip
+    session = session_of(graph, ex(*entities), question, complete=complete)
     return load("mindmap", options).retrieve(linked(session))
 
 

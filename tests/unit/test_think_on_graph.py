@@ -17,7 +17,7 @@ from kgsparql.retrievers._walking import is_opaque
 from tests import scripted, world
 from tests.model_server import Reply, Text
 from tests.scripted import facts_with, marked
-from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, labels_of, linked, metered, open_nobel
+from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, linked, open_nobel
 
 Body = dict[str, Any]
 Script = Callable[[Body], Reply]
@@ -39,13 +39,8 @@ def first_subject(turtle: str) -> list[str]:
 def session_of(
     graph: OxigraphGraph | str, question: str = "what about it?", entities: Sequence[str] = (), **more: Any
 ) -> Session:
-    events = more.pop("events", [])
-    ranker = more.pop("ranker", BM25Ranker())
-    session = Session(
-        question=question, labels=labels_of(metered(graph, emit=events.append)), linker=None, ranker=ranker,
-        given=ex(*entities or first_subject(str(graph))), **more,
-    )  # fmt: skip
-    return linked(session)
+    emit = more.pop("events", []).append
+    return linked(world.session_of(graph, ex(*entities or first_subject(str(graph))), question, emit=emit, **more))
 
 
 def retrieve(
