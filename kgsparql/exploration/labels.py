@@ -105,8 +105,9 @@ def own_label(term: Term) -> Label:
 
 
 def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
-    own = graph.held(frozenset(predicates)) if graph.is_embedded else predicates
-    return _bound_texts_query(tuple(predicate for predicate in predicates if predicate in own))
+    if graph.is_embedded:
+        predicates = tuple(filter(graph.held(frozenset(predicates)).__contains__, predicates))
+    return _bound_texts_query(predicates)
 
 
 @lru_cache(maxsize=64)

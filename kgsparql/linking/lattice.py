@@ -132,13 +132,15 @@ class Lattice:
 
         Every label that is, word for word, a part of it, or would be without one mistyped word; then what shares words.
         """
-        found = []
-        for span in self._ngrams:
-            exact = [hit for hit in self.rows.get(span, ()) if hit[1] in {1.0, ADJECTIVE}]
-            found += [self._exact_candidate(*hit, *span) for hit in exact]
-            for corrected in () if exact else self._corrected.get(span, ()):
-                rows = self._rows_by_key.get(corrected.key, ())
-                found += [self._corrected_candidate(row, *span, corrected) for row in rows]
+        found, corrected = list[LinkCandidate](), list[tuple[int, int, Correction]]()
+        for start, end in self._ngrams:
+            exact = [hit for hit in self.rows.get((start, end), ()) if hit[1] in {1.0, ADJECTIVE}]
+            found += [self._exact_candidate(*hit, start, end) for hit in exact]
+            if not exact and end - start <= USUAL_NGRAM:
+                corrected += ((start, end, one) for one in self._corrections.of(start, end))
+        rows = rows_by("key", self.search.exact({one.key for _, _, one in corrected})) if corrected else {}
+        for start, end, one in corrected:
+            found += [self._corrected_candidate(row, start, end, one) for row in rows.get(one.key, ())]
         if self.content:
             found += self._text_candidates(found)
         return self._in_order(found)
@@ -170,7 +172,7 @@ class Lattice:
         """The rows that spans of words name, with 1; less, where the label has another form of them."""
         found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
         named, adjectives = set[tuple[int, int]](), list[tuple[int, int, LabelRow]]()
-        for key, rows in self._rows_by_key.items():
+        for key, rows in rows_by("key", self.search.exact(self._span_keys)).items():
             for start, end, score in self._span_keys.get(key, ()):
                 for row in as_written(rows, self.question, self.tokens[start:end]) if score == 1.0 else rows:
                     if self._is_common_noun(row, start, end):
@@ -185,11 +187,6 @@ class Lattice:
             if (start, end) not in named:  # else the language is called so
                 found[start, end].append((row, ADJECTIVE))
         return found
-
-    @cached_property
-    def _rows_by_key(self) -> dict[str, list[LabelRow]]:
-        corrected = (one.key for some in self._corrected.values() for one in some)
-        return rows_by("key", self.search.exact({*self._span_keys, *corrected}))
 
     @cached_property
     def _span_keys(self) -> dict[str, list[tuple[int, int, float]]]:
@@ -220,10 +217,6 @@ class Lattice:
         if place not in self._content or is_past_form(self.tokens[place].text):
             return False
         return self.question[self.tokens[place - 1].end : self.tokens[place].start].isspace()
-
-    @cached_property
-    def _corrected(self) -> dict[tuple[int, int], list[Correction]]:
-        return {span: [*self._corrections.of(*span)] for span in self._ngrams if span[1] - span[0] <= USUAL_NGRAM}
 
     def rows_with(self, forms: Sequence[str], kind: Kind, places: Sequence[int], *, limit: int = 100) -> list[LabelRow]:
         """Find the rows of a kind whose label has one of some words at one of these places, such as -1 for the last."""

@@ -235,11 +235,12 @@ class _Chunker:
     def _is_word(self, position: int) -> bool:
         """Tell whether a word alone is a word of the language, or of classes and predicates, and no name."""
         text, language = self.read.texts[position], self.language
-        tables = (language.superlatives, language.comparatives, language.summaries)
         return (
             text in language.empty_words | language.verbs | language.imperatives
             or self.read.is_type_word(position)
-            or any(text in table for table in tables)
+            or text in language.superlatives
+            or text in language.comparatives
+            or text in language.summaries
         )
 
     def _take_linked(self, link: LinkedEntity) -> None:
