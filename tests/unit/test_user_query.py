@@ -160,23 +160,6 @@ def test_checking_takes_time_in_proportion_to_the_text() -> None:
         assert time.process_time() - started < 10, text[:20]
 
 
-def test_Q18_regular_expressions() -> None:
-    calls = (
-        "REGEX(?o, '{}')",
-        "regex(STR(?o), \"{}\", 'i')",
-        "REGEX(?o, CONCAT('{}', ''))",
-        "REPLACE(?o, '''{}''', '')='x'",
-    )
-    for pattern, error in (
-        ("(a{1000}){1000}", LimitError), ("((a{100}){100}){100}", LimitError), ("[a-z]{99999}", LimitError),
-        ("a{0,99999999999999999999}", LimitError), ("((", QuerySyntaxError), ("a)", QuerySyntaxError),
-    ):  # fmt: skip
-        for call in calls:
-            with pytest.raises(error):
-                check(f"SELECT * {{ ?s ?p ?o FILTER({call.replace('{}', pattern)}) }}")
-        check(f"SELECT * {{ ?s ?p '{pattern}' }}")
-
-
 def test_known_prefixes_are_declared_when_they_are_used() -> None:
     prefixes = PrefixMap.default().merged({"mine": "http://mine.org/"})
     checked = check("SELECT * {\n  ?s rdfs:label ?o ; mine:p 'foaf:x' }", prefixes=prefixes)

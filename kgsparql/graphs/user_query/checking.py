@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias, cast
 
@@ -69,13 +69,10 @@ _ESCAPES = {'"': r"\"", "'": r"\'", "\\": r"\\", "\n": r"\n", "\r": r"\r"}
 # What follows "<" where that could also be a comparison, and what would then hide something from this scanner.
 _OPERAND = re.compile(r"[?$+\-!(='.0-9#]|true|false|[^:/?#]*:(?!//)|\w+\(", re.IGNORECASE)
 _HIDING = re.compile(r"['#(\[!]|.{500}")
-_STRING_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _LIMITS = {"length": (1_000_000, "longer in characters than"), "depth": (100, "nested deeper than"),
-           "tokens": (20_000, "longer in tokens than"),
-           "regex": (10_000, "looking for an expression that, when written out, is longer than")}  # fmt: skip
+           "tokens": (20_000, "longer in tokens than")}  # fmt: skip
 """Below what ends Oxigraph 0.5 (2,000 nested groups, 10,000 conditions), or nearly so: what is below these and ends the
 engine all the same ends a process of its own."""
-_REGEX_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(\d+)(?:,(\d*))?\}|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,6 @@ def check(text: str, *, prefixes: PrefixMap | None = None) -> CheckedQuery:
     tokens = tokenise(decoded)
     _refuse_forbidden(tokens, decoded)
     form = _form_of(tokens, decoded)
-    _refuse_regular_expressions(tokens, decoded)
     added = prologue(_undeclared_prefixes(tokens, decoded, dict(prefixes or PrefixMap.default())))
     return CheckedQuery(form, added + decoded, added.count("\n"))
 
@@ -284,50 +280,3 @@ def _undeclared_prefixes(
                 raise _syntax_error(f"the prefix {shown}: is not declared", text, token.start, hint=hint)
             declared.add(prefix)
             yield prefix, known[prefix]
-
-
-def _refuse_regular_expressions(tokens: Sequence[SparqlToken], text: str) -> None:
-    """Refuse patterns of REGEX and REPLACE that cannot be compiled, or only to something huge: they find nothing."""
-    for i, token in enumerate(tokens[:-1]):
-        if token.word not in {"REGEX", "REPLACE"} or tokens[i + 1].text != "(":
-            continue
-        arguments: list[list[SparqlToken]] = [[]]
-        for part in tokens[i + 2 :]:
-            if part.owner <= i:
-                break  # the call is over
-            if part.text == "," and part.owner == i + 1:
-                arguments.append([])
-            elif part.kind == "string":
-                arguments[-1].append(part)
-        flags = arguments[2 if token.word == "REGEX" else 3 :]
-        is_text = any("q" in flag.text for flag in chain.from_iterable(flags))
-        for pattern in chain.from_iterable(arguments[1:2] if not is_text else ()):
-            size = _expanded_size(_STRING_ESCAPE.sub(r"\1", pattern.text))
-            if size is None:
-                hint = r"a bracket that stands for itself is written \\( in SPARQL"
-                raise _syntax_error("the parentheses of the expression do not pair", text, pattern.start, hint=hint)
-            _refuse_over("regex", size)
-
-
-def _expanded_size(pattern: str) -> int | None:
-    """Count the characters of an expression with its counted repetitions written out; ``None`` for no expression.
-
-    >>> _expanded_size("ab+c?"), _expanded_size("(a{1000}){1000}"), _expanded_size("[(]{3}"), _expanded_size("((")
-    (5, 1000000, 3, None)
-    """
-    groups = [(0, 0)]  # size so far, size of the last part, for each open group
-    for part in _REGEX_PART.finditer(pattern):
-        total, last = groups[-1]
-        if part[0] == "(":
-            groups.append((0, 0))
-        elif part[0] == ")":
-            groups.pop()
-            if not groups:
-                return None
-            groups[-1] = (groups[-1][0] + total, total)
-        elif part[1] is not None:
-            times = max(int(part[1][:9]), int((part[2] or "0")[:9]), 1)
-            groups[-1] = (total + last * (times - 1), last * times)
-        else:
-            groups[-1] = (total + 1, 1)
-    return groups[0][0] if len(groups) == 1 else None
