@@ -148,14 +148,6 @@ class AnswerFileError(DataError, code="E_ANSWER"):
     """A file that holds no answer of kgsparql, or half of one."""
 
 
-class IndexStaleError(DataError, code="E_INDEX_STALE"):
-    """A label index made from other data than the graph now has."""
-
-
-class ModelMismatchError(DataError, code="E_MODEL_MISMATCH"):
-    """A label index made with another embedding model or recipe."""
-
-
 class UnreachableError(KgsparqlError, ConnectionError, code="E_UNREACHABLE", exit_code=5, retryable=True):
     """An endpoint or a model server that does not answer."""
 

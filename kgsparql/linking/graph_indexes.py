@@ -23,10 +23,8 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import (
     GRAPH_FAILED,
     EndpointError,
-    IndexStaleError,
     KgsparqlError,
     LimitError,
-    ModelMismatchError,
     OptionError,
     StoreError,
     StoreLockedError,
@@ -36,7 +34,7 @@ from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
-from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, memory_index
+from kgsparql.linking.label_index.packed import memory_index
 from kgsparql.linking.label_index.reading import read_labels, too_many
 from kgsparql.linking.label_index.search import (
     LabelIndex,
@@ -74,8 +72,6 @@ def label_index(
     """Return an index that is ready within seconds, whatever was built before.
 
     :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
-    :raises IndexStaleError: if the index there was made from other data or by another recipe.
-    :raises ModelMismatchError: if the index there only has vectors of another embedder and is too big to embed anew.
     :raises CancelledError: if ``cancel`` is set before the index is ready.
     """
     if is_looked_up(graph, directory):
@@ -155,24 +151,11 @@ def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
 
 
 def open_label_index(graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None) -> LabelIndex | None:
-    """Open the index that was built; ``None`` if there is no complete one."""
+    """Open the index that was built of this graph; ``None`` if there is no complete one."""
     tables = Tables(directory)
     manifest = tables.manifest()
-    if manifest is None:
+    if manifest is None or not is_of(manifest, _content_of(graph)):
         return None
-    if not is_of(manifest, _content_of(graph)):
-        raise IndexStaleError(
-            f"{directory}: the label index was made from other data than {graph.name} has now",
-            hint=f"run: kgsparql index -k {shlex.quote(graph.name)}", path=str(directory),
-        )  # fmt: skip
-    is_other = embedder is not None and manifest["vectors"] and embedder.name not in manifest["vectors"]
-    if embedder is not None and is_other and manifest["texts"] > EMBED_AT_ONCE:
-        there = ", ".join(sorted(manifest["vectors"]))
-        raise ModelMismatchError(
-            f"{directory}: the label index has vectors of {there}, not of {embedder.name}",
-            hint=f"use that embedder, or add yours: kgsparql index -k {shlex.quote(graph.name)} --embedder …",
-            path=str(directory),
-        )  # fmt: skip
     return opened_index(tables, manifest, embedder)
 
 
