@@ -32,7 +32,7 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
-from kgsparql.linking.graph_indexes import GraphIndexes, NewsWatch
+from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
@@ -79,7 +79,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             graph, languages=languages, embedder=embedder, note=note, progress=progress, place=index
         )
         self._preparing = threading.Lock()
-        self._watch = NewsWatch(self.indexes)
+        self._refreshing = threading.Lock()
         self._ignored: dict[str, IgnoredPredicates] = {}
         self._is_empty: bool | None = None
 
@@ -95,7 +95,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             cancel.set()
         if "_user_queries" in vars(self):
             self._user_queries.close()
-        self._watch.close()
         self.indexes.close()
         self.graph.close()
 
@@ -104,16 +103,21 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
         A ``GraphLoadError`` for a file that is no RDF any more leaves the graph as it was.
         """
-        self._watch.reopen()
+        self._use(self.graph.reopened())
         self._current_state()
 
     def _current_state(self) -> tuple[KnowledgeGraph, GraphIndexes]:
         """Return the graph for the next question, and its indexes; after a change, what was known is forgotten."""
-        graph, indexes = self._watch.current()
-        if indexes is not self.indexes:
-            self.graph, self.indexes, self._is_empty, self._ignored = indexes.graph, indexes, None, {}
-            vars(self).pop("_user_queries", None)
-        return graph, indexes
+        with self._refreshing:
+            graph = self.graph.refreshed()
+            if graph.members != self.graph.members:
+                self._use(graph)
+            return graph, self.indexes
+
+    def _use(self, graph: KnowledgeGraph) -> None:
+        self.graph, self.indexes = graph, self.indexes.of_changed(graph)
+        self._is_empty, self._ignored = None, {}
+        vars(self).pop("_user_queries", None)
 
     @contextmanager
     def _stopped_by_close(self, cancel: threading.Event) -> Iterator[None]:

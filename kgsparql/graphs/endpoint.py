@@ -181,22 +181,19 @@ class EndpointGraph(KnowledgeGraph):
         lasts for a day. For a service that is too large to be counted, a hash of the URL alone.
         """
         if self.probe.fingerprint is None:
-            self.probe.fingerprint = self._new_fingerprint()
+            is_large = self.profile.has_many_labels
+            of_today = self._hash_with("" if is_large else datetime.now(UTC).date().isoformat())
+            self.probe.fingerprint = of_today if is_large else self._new_fingerprint(of_today)
         return self.probe.fingerprint
 
-    @property
-    def is_to_be_checked(self) -> bool:
-        """Whether it may have changed: it was asked ten minutes ago."""
-        is_old = self.clock() - self.probe.checked_at >= _CHECKED_EVERY_S
-        return is_old and not self.profile.has_many_labels
-
-    def renewed(self, usage: Usage) -> Self:
-        """Return the same graph; another one where it says that its triples or labels changed."""
-        if not self.is_to_be_checked:
+    def refreshed(self) -> Self:
+        """Return the same graph; another one where its triples or labels changed, which is asked every ten minutes."""
+        if self.clock() - self.probe.checked_at < _CHECKED_EVERY_S:
             return self
-        found = self.within(usage)._from_now_on()._new_fingerprint()  # noqa: SLF001 - of this class
-        is_new = found != self.probe.fingerprint
-        return self.changed(probe=replace(self.probe, fingerprint=found, unused=set())) if is_new else self
+        found = known = self.fingerprint
+        with suppress(KgsparqlError):  # then it is as it was: who asks it next is told why it fails
+            found = self._from_now_on()._new_fingerprint(known)  # noqa: SLF001 - of this class
+        return self if found == known else self.changed(probe=replace(self.probe, fingerprint=found, unused=set()))
 
     @property
     def sizes(self) -> StatedSizes:
@@ -208,13 +205,12 @@ class EndpointGraph(KnowledgeGraph):
                 self.probe.sizes = StatedSizes.of(found, self)
         return cast("StatedSizes", self.probe.sizes)
 
-    def _new_fingerprint(self) -> str:
+    def _new_fingerprint(self, otherwise: str) -> str:
+        """Ask for the numbers of which a fingerprint is made; another one is taken where they are not counted."""
         self.probe.checked_at, began = self.clock(), time.monotonic()
-        if self.profile.has_many_labels:
-            return self._hash_with("")
         sums, count = Query.load("fingerprint").bind(predicate=self.naming.names), Query.load("info_triples")
         numbers = "" if self.sizes.are_large else self._numbers(sums) or self._numbers(count)
-        found = self._hash_with(numbers or datetime.now(UTC).date().isoformat())
+        found = self._hash_with(numbers) if numbers else otherwise
         if time.monotonic() - began >= _SLOW_S and isinstance(self._sender, CachedSender):
             self._sender.keep(COUNTS, {"endpoint": self.url}, {"fingerprint": found, "at": time.time()})
         return found

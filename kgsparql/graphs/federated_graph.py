@@ -89,13 +89,8 @@ class FederatedGraph(KnowledgeGraph):
         return self.changed(_members=tuple(member.shared() for member in self._members))
 
     def refreshed(self) -> Self:
-        """Return the same graphs, all failures forgotten."""
-        return self._of_members(member.refreshed() for member in self._members)
-
-    def renewed(self, usage: Usage) -> Self:
-        """Return the same graphs; others of those that say that they changed. One that fails stays as it is."""
-        found = self.refreshed().ask_each(lambda member: member.renewed(usage))
-        return self._of_members(found.get(at, member) for at, member in enumerate(self._members))
+        """Return the same graphs, all failures forgotten; others of those that changed."""
+        return self._of_members(self.changed(_failed={}).ask_each(lambda member: member.refreshed()).values())
 
     def reopened(self) -> Self:
         """Return the graphs as they are now, of which nothing is remembered."""

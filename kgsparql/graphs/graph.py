@@ -184,12 +184,8 @@ class KnowledgeGraph(ABC):
     def refreshed(self) -> Self:
         """Return the same graph for the next question: failures of its members forgotten.
 
-        Its members are others where it was seen that their triples changed.
+        Its members are others where it was seen that their triples changed; endpoints are asked every ten minutes.
         """
-        return self
-
-    def renewed(self, usage: Usage) -> Self:  # noqa: ARG002
-        """Return the same graph; another one where an endpoint says that its triples or labels changed."""
         return self
 
     def reopened(self) -> Self:
@@ -302,11 +298,6 @@ class KnowledgeGraph(ABC):
     def sizes(self) -> StatedSizes:
         """What it says of itself, and need not be asked."""
         return StatedSizes()
-
-    @property
-    def is_to_be_checked(self) -> bool:
-        """Whether it is time to ask an endpoint whether it changed."""
-        return False
 
     @property
     def is_remote(self) -> bool:

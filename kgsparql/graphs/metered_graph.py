@@ -117,7 +117,7 @@ class MeteredGraph(KnowledgeGraph):
 
 
 # What is not counted is answered by the graph itself; but another graph made of this one is counted, too.
-_COUNTED = {*vars(MeteredGraph), "changed", "reopened", "refreshed", "renewed", "with_own_failures", "within"}
+_COUNTED = {*vars(MeteredGraph), "changed", "reopened", "refreshed", "with_own_failures", "within"}
 for _name in {*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__} - _COUNTED:
     if not _name.startswith("_"):
         setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))

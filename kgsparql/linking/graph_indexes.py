@@ -19,7 +19,6 @@ from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 
-from kgsparql.budget import Budget, Usage
 from kgsparql.errors import (
     GRAPH_FAILED,
     EndpointError,
@@ -221,20 +220,6 @@ class GraphIndexes:
             vars(other).pop("passages", None)
         return other
 
-    def renewed(self, usage: Usage) -> GraphIndexes | None:
-        """Return the indexes of the graph as its endpoints say that it is now; ``None`` if nothing changed.
-
-        They are made in silence, whoever waits for them.
-        """
-        graph = self.graph.renewed(usage)
-        if graph.members == self.graph.members:
-            return None
-        other = self.of_changed(graph)
-        vars(other).update(progress=silent, _note=lambda _: None)
-        other.linker_for(graph.within(usage), usage.cancel)
-        vars(other).update(progress=self.progress, _note=self._note)
-        return other
-
     def close(self) -> None:
         """Close the embedder that was opened here, and its file of vectors; the next text opens them again."""
         if isinstance(opened := vars(self).get("_cached_embedder"), CachedEmbedder):
@@ -351,64 +336,3 @@ class GraphIndexes:
     def passages(self) -> Passages:
         """Return the passages of the documents that were indexed with the graph."""
         return Passages(lambda: self.directory, self.graph.name)
-
-
-_PATIENCE_S = 0.5
-"""A question waits so long for a check that begins with it: most end sooner, and then it sees what changed."""
-_CLOSING_S = 2.0
-_NO_LIMIT = Budget(max_queries=None, max_rows=None, max_seconds=None)
-
-
-class NewsWatch:
-    """A watch over a graph: each question is told what it is now, with its indexes.
-
-    Endpoints are asked every ten minutes whether they changed, when a question comes, in the background; it is charged
-    to none.
-    """
-
-    def __init__(self, indexes: GraphIndexes) -> None:
-        self._indexes = indexes
-        self._lock = threading.Lock()
-        self._cancel = threading.Event()
-        self._thread = threading.Thread()
-        self._found: GraphIndexes | None = None
-
-    def current(self) -> tuple[KnowledgeGraph, GraphIndexes]:
-        """Return the graph for the next question, and its indexes: others after a change."""
-        with self._lock:
-            known = self._indexes.graph
-            graph = known.refreshed()
-            if graph.members != known.members:
-                self._use(self._indexes.of_changed(graph))
-            elif not self._thread.is_alive() and any(member.is_to_be_checked for member in known.members):
-                self._cancel.clear()
-                self._thread = threading.Thread(target=self._check, name="kgsparql news", daemon=True)
-                self._thread.start()
-                self._thread.join(_PATIENCE_S)
-            if (found := self._found) is not None:
-                self._use(found)
-                graph = found.graph.refreshed()
-            return graph, self._indexes
-
-    def reopen(self) -> None:
-        """Forget what is known of the graph."""
-        graph = self._indexes.graph.reopened()
-        with self._lock:
-            self._use(self._indexes.of_changed(graph))
-
-    def close(self) -> None:
-        """End the check that runs; what it would have found is found by the next one."""
-        self._cancel.set()
-        if self._thread.is_alive():
-            self._thread.join(_CLOSING_S)
-
-    def _use(self, indexes: GraphIndexes) -> None:
-        self.close()
-        self._indexes, self._found = indexes, None
-
-    def _check(self) -> None:
-        # An endpoint that fails now is as it was; who asks it next is told why it fails.
-        indexes = self._indexes
-        with suppress(KgsparqlError):
-            found = indexes.renewed(Usage(_NO_LIMIT, cancel=self._cancel))
-            self._found = found if indexes is self._indexes else None

@@ -1,6 +1,5 @@
 """A name that is added, changed or removed at a server: found at once, or within ten minutes, at next to no cost."""
 
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from kgsparql import EndpointGraph, EndpointProfile, FederatedGraph, KnowledgeBa
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import reply
-from tests.endpoints.proxy import Exchange, Proxy, first, sends
+from tests.endpoints.proxy import Proxy, first, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import BORN, FIXTURES
 
@@ -32,12 +31,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question waits for the check that begins with it, however busy the machine is."""
-    monkeypatch.setattr("kgsparql.linking.graph_indexes._PATIENCE_S", 60.0)
 
 
 @pytest.fixture
@@ -131,33 +124,6 @@ def test_a_check_that_fails_changes_nothing_says_nothing_and_is_not_repeated_at_
             assert asked(knowledge, BORN) == (usual[0], usual[1], 0)
         assert len(proxy.of(SUMS)) == 2
     assert (notes[said:], *capfd.readouterr()) == ([], "", "")
-
-
-def test_what_is_closed_during_a_check_is_closed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.linking.graph_indexes._PATIENCE_S", 0.5)
-    holds = threading.Event()
-
-    async def never(exchange: Exchange) -> None:
-        import asyncio
-
-        holds.set()
-        await asyncio.sleep(30)
-        await exchange.write(b"")
-
-    with Proxy(server) as proxy:
-        knowledge, clock = of_clock(proxy.url)
-        usual = asked(knowledge, BORN)
-        proxy.plan, clock.now = first(then=never, only=SUMS), 600.0
-        assert asked(knowledge, BORN)[:2] == usual[:2]
-        assert holds.wait(30)
-        began = time.monotonic()
-        knowledge.close()
-        assert time.monotonic() - began < 10
-        assert not [thread for thread in threading.enumerate() if thread.name == "kgsparql news"]
-        proxy.plan = None
-        add(server)
-        clock.now = 1_200.0
-        assert asked(knowledge, ZORBLAX)[0] == "Warsaw"
 
 
 def test_of_several_graphs_the_one_that_changed_is_read_again(server: str) -> None:
