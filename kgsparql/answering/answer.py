@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import KgsparqlError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Fallback
@@ -16,6 +16,7 @@ from kgsparql.evidence.verbalising import DecisionTree
 from kgsparql.graphs.notes import Note
 from kgsparql.rdf.literals import OF_RDF, literal_kind, number_text, python_value, value_text
 from kgsparql.rdf.terms import Labels, Literal, Term, printable
+from kgsparql.reading.gaps import Gap
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
@@ -139,42 +140,6 @@ class Draft:
     tree: DecisionTree = _NO_TREE
     sufficient: bool | None = None
     is_ranked: bool = False
-
-
-GapCode = OneOf[
-    "name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step", "reading", "value",
-    "language", "confidence",
-]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Words of a question that the answer does not account for, and a sentence for the reader.
-
-    :param code: what it is about; ``confidence``: nothing is left out, and what speaks least for the answer is said.
-    :param template: the sentence, with places for the values: a lexicon has it in its language.
-
-    >>> gap = Gap("name", "Anna", "nothing in this graph is called {!r}", ("Anna",))
-    >>> gap.text
-    "nothing in this graph is called 'Anna'"
-    >>> gap.translated({"nothing in this graph is called {!r}": "nichts in diesem Graphen heißt {!r}"}).text
-    "nichts in diesem Graphen heißt 'Anna'"
-    """
-
-    code: GapCode
-    words: str
-    template: str
-    values: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The sentence."""
-        return self.template.format(*self.values)
-
-    def translated(self, sentences: Mapping[str, str]) -> Gap:
-        """Say it in another language, as far as that has a sentence for it."""
-        values = tuple(sentences.get(value, value) for value in self.values)
-        return replace(self, template=sentences.get(self.template, self.template), values=values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +299,11 @@ class Answer:
             *(step.marker for step in self.inference),
         }
         return tuple(item.marker for item in self.evidence if item.marker in used)
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing is in doubt: it is the answer, or that there is none in this graph."""
+        return self.status in {"answered", "not_in_graph"} and not self.gaps
 
     @property
     def best(self) -> tuple[AnswerTerm, ...]:

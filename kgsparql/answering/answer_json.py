@@ -52,10 +52,12 @@ FallbackObject = TypedDict("FallbackObject", {"purpose": str, "reason": str})
 class AnswerObject(TypedDict):
     """A term that answers, and the markers of the evidence it is in; scores compare only within one answer.
 
-    `is_best` says whether it is of the answer itself; of ranked candidates, what the best reading leads to.
+    `best` says whether it is of the answer itself; of ranked candidates, what the best reading leads to. `is_best` is
+    its old name, which goes with the next version.
     """
 
     term: TermObject
+    best: bool
     is_best: bool
     description: NotRequired[str]
     score: float
@@ -170,7 +172,8 @@ class AnsweredObject(TypedDict):
     empty where the graph names none and it is no percentage. `confidence` is how likely the answer is right, or where
     it is not sure its best candidate; 0 where there is none. `details` is for what explains an answer, and may grow
     within a version: `signals` is what the confidence rests on. `prose` is what the model says of the answer, sentences
-    that hold by what they cite; `usage.dropped_sentences` is how many did not.
+    that hold by what they cite; `usage.dropped_sentences` is how many did not. `sure`: nothing is in doubt, else
+    `gaps` says what is; `not_understood` is their old name, which goes with the next version.
     """
 
     schema_version: int
@@ -184,6 +187,7 @@ class AnsweredObject(TypedDict):
     trust: TrustObject | None
     text: str
     confidence: float
+    sure: bool
     type: AnswerType | None
     value: TermObject | None
     unit: str
@@ -200,6 +204,7 @@ class AnsweredObject(TypedDict):
     usage: dict[str, Any]
     details: dict[str, Any]
     computed: ComputedObject | None
+    gaps: list[GapObject]
     not_understood: list[GapObject]
     notes: list[NoteObject]
     fallbacks: list[FallbackObject]
@@ -246,7 +251,7 @@ def _object_of(kind: Any, of: Any, /, **own: Any) -> Any:
 
 def answer_to_json(answer: Answer) -> AnsweredObject:
     """Return the answer as one JSON object."""
-    best = frozenset(answer.best)
+    best, gaps = frozenset(answer.best), [_object_of(GapObject, gap) for gap in answer.gaps]
 
     def term(one: Term) -> TermObject:
         return term_json(one, answer.labels.get(one, printable(getattr(one, "value", str(one)))))
@@ -257,7 +262,8 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         value=answer.value and term(answer.value),
         answers=[
             _object_of(
-                AnswerObject, one, term=term_json(one.term, one.label), is_best=one in best, score=round(one.score, 4)
+                AnswerObject, one, term=term_json(one.term, one.label), best=one in best, is_best=one in best,
+                score=round(one.score, 4),
             )
             for one in answer.answers[:MAX_JSON_ANSWERS]
         ],
@@ -279,7 +285,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         trust=answer.trust and asdict(answer.trust),
         details={"signals": {name: round(value, 4) for name, value in answer.signals.items()}},
         computed=_computed_object(answer, term),
-        not_understood=[_object_of(GapObject, gap) for gap in answer.gaps],
+        gaps=gaps, not_understood=gaps,
         notes=[_object_of(NoteObject, note, text=str(note)) for note in answer.notes],
         fallbacks=[_object_of(FallbackObject, one) for one in answer.fallbacks],
         error=answer.error and error_json(answer.error),

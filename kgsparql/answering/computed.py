@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval, rows_text, unit_of
+from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.graph import Source
@@ -15,12 +15,11 @@ from kgsparql.plans.running import NO_NUMBER, Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
 from kgsparql.rdf.terms import Literal, Triple, printable
+from kgsparql.reading.gaps import Gap, not_all, rival
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
-_UNREAD = "what this was computed from could not all be read: {}"
-_ALL_FIRST = "{} share the first place, and nothing tells which is meant"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -36,17 +35,17 @@ def computed_retrieval(
 ) -> Retrieval:
     """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them."""
     if found.is_no_number:
-        gaps = (Gap("value", "", NO_NUMBER), *gaps)
+        gaps = (not_all(NO_NUMBER), *gaps)
     if found.unread:
-        gaps = (Gap("value", "", _UNREAD, (found.unread,)), *gaps)
+        gaps = (not_all(found.unread), *gaps)
     if found.uncounted is not None:
         kind, number = found.uncounted
-        said = session.labels([kind], in_grace=True)[kind], f"{number:,}"
-        gaps = (Gap("value", "", _UNCOUNTED, said), *gaps)
+        name = session.labels([kind], in_grace=True)[kind]
+        gaps = (not_all(_UNCOUNTED.format(name, f"{number:,}")), *gaps)
         if not found.rows:
             return Retrieval(gaps=gaps, is_judged=True)
     if isinstance(found.plan, a.Top) and found.plan.number == 1 and len(found.rows) > _MOST_FIRST:
-        gaps = (Gap("value", "", _ALL_FIRST, (f"{len(found.rows):,}",)), *gaps)
+        gaps = (rival("each of the first", f"the {len(found.rows) - 1:,} others"), *gaps)
     examples = [own.example for own in found.left_out]
     following = found.compared.next if found.compared is not None else ()
     label = session.labels(
@@ -58,8 +57,7 @@ def computed_retrieval(
         ],
         in_grace=True,
     ).__getitem__
-    for sentence, *values in (own.sentence(label) for own in found.left_out):
-        gaps = (*gaps, Gap("value", "", sentence, tuple(values)))
+    gaps = (*gaps, *(not_all(own.in_words(label)) for own in found.left_out))
     reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), _cited_facts(found)
     facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}"
     basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""

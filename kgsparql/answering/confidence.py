@@ -14,10 +14,11 @@ from importlib.resources import files
 
 import numpy as np
 
-from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval, Support
+from kgsparql.answering.answer import AnswerTerm, Retrieval, Support
 from kgsparql.dataclasses import dataclass
 from kgsparql.plans.denotation import PlannedReading
 from kgsparql.rdf.terms import Literal
+from kgsparql.reading.gaps import Gap, unlikely
 
 SIGNALS: Mapping[str, str] = {
     "nothing_left_out": "something of the question is not accounted for",
@@ -122,8 +123,7 @@ class Calibration:
     def doubt(self, signals: Mapping[str, float]) -> Gap:
         """Say how likely an answer is right, and which signal costs the most."""
         weakest = SIGNALS[max(self.weights, key=lambda name: self.weights[name] * (1 - signals[name]))]
-        values = (f"{100 * self.probability(signals):.0f}", weakest)
-        return Gap("confidence", "", "it is {} % likely to be right: {}", values)
+        return unlikely(100 * self.probability(signals), weakest)
 
 
 @cache

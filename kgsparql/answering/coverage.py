@@ -13,22 +13,31 @@ from itertools import chain, islice
 
 import numpy as np
 
-from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.kinds_found import kinds_missed
+from kgsparql.answering.plan_question import common_profiler, predicates_of
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, missing_names, partly_joined
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.words import is_foreign, root, roots_of, words
+from kgsparql.plans import algebra as a
+from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import LabelFit
+from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.weights import weights
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal, Term, normalised, printable, split_camel_case
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable, split_camel_case
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.form import Form, Link
+from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, other_kind, rival, turned, uncomputed, unsaid
 
 _W = weights("left")
 _SAMPLE = 20  # ends whose classes are looked up
+_SAME_WORD = 0.8  # how alike two spellings of one word are at least
 
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
@@ -37,7 +46,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     best = found.best_item
     if not session.links or not found.candidates:
         first = islice(() if is_foreign(session.question) else asked.operations(), 1)
-        return tuple(_uncomputed_gap(said, text, "this asks {}, which is not computed") for said, text in first)
+        return tuple(uncomputed(said or text) for said, text in first)
     if best is None:
         return ()
     way = best.paths[0].property_path  # further columns are beside what was asked for
@@ -60,11 +69,11 @@ class _Check:
         names = [*missing_names(session, best, self.asked.read, said), *ambiguous_names(session, self.found, best)]
         if is_foreign(session.question):
             yield from names
-            yield Gap("language", "", "of a question in this language only the names are read")
+            yield left_out("what is no name")
         elif self.asked.is_definition and not self.telling:
             yield from names
             if not self._says_what_it_is() and said.isdisjoint(roots_of(self.asked.language.sorts["job"])):
-                yield Gap("word", "", "nothing in this graph says what it is")
+                yield other_kind("what it is", "not that")
         else:
             named = {word for gap in names for word in words(normalised(gap.words))}
             kinds = islice(kinds_missed(self.asked, best, self.steps, session), 1)
@@ -125,6 +134,15 @@ class _Check:
         return {p: tuple(sorted({*own} - taken)) for own in self.asked.pieces for p in own if p not in taken}
 
     @cached_property
+    def kinds_of_names(self) -> set[int]:
+        """The words that say of what kind a thing is that is named after it: the *poem* Howl."""
+        read, own = self.asked.read, self.asked.language
+        named = (link.mention for link in self.session.links if link.matched == "exact")
+        before = {at - 1 for one in named for at in read.positions_between(one.start, one.end)[:1]}
+        nouns = {p for p in before if p > 0 and read.raw[p].islower() and not read.texts[p].endswith("s")}
+        return {p for p in nouns if read.texts[p - 1] in own.determiners}
+
+    @cached_property
     def telling(self) -> list[int]:
         """The positions of those of them that say what is asked."""
         return [p for p in sorted(self.pieces) if self.asked.tells(p)]
@@ -134,7 +152,7 @@ class _Check:
         is_named = any(link.kind not in {"class", "predicate"} for link in self.session.links)
         for position in () if is_named else self.asked.pronouns:
             text = self.asked.read.texts[position]
-            yield Gap("word", text, "{!r} was not understood", (text,))
+            yield left_out(text)
 
     # --- Operations, and two questions in one
 
@@ -143,7 +161,7 @@ class _Check:
         parts = self.asked.parts()
         alike = self.session.ranker.similarities(parts, self.names).max(axis=1, initial=0.0)
         for part in (part for i, part in enumerate(parts) if i != int(alike.argmax())):
-            yield Gap("word", part, "only a part of this is answered, and not {!r}", (printable(part, 80),))
+            yield left_out(part)
 
     @cached_property
     def operations(self) -> dict[str, str]:
@@ -158,7 +176,7 @@ class _Check:
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
             is_stated = self.asked.asks != "ask" and root(said) in roots_of(self.steps)  # no yes: `is part of`
             if not (is_only or (said and is_stated)):
-                yield _uncomputed_gap(said, text, "this asks {}, which is not computed: these are the facts")
+                yield uncomputed(said or text)
 
     # --- Words
 
@@ -174,20 +192,43 @@ class _Check:
         is_met = self.path.goes_back or self.asked.is_shared(self.links)
         own = frozenset() if is_met else self.asked.language.share_verbs
         sharing = {p for p in self.pieces if texts[p] in own}  # with whom one shares something is no spouse
-        for p in (p for p in sorted({*self.telling} | sharing) if p not in said and texts[p] not in named):
+        left = sorted(({*self.telling} | sharing) - said - self.kinds_of_names)
+        for p in (p for p in left if texts[p] not in named):
             word, alike = texts[p], 0.0 if p in in_names | sharing else self._likeness_of(p)
             other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
-            if other in self._labels_of({cited.triple.predicate for cited in self.best.triples}):
-                sentence = "{!r} is only beside what was found, and the question asks for it"
-                yield Gap("predicate", word, sentence, (other,))
-            elif other:
-                yield Gap("predicate", word, "this graph knows {!r}, but nothing of it was found here", (other,))
-            elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p, said)):
-                yield Gap("word", word, "nothing that was found has to do with {!r}", (printable(word, 60),))
+            if other:
+                yield known_elsewhere(other, word)
+            elif (
+                word.isdecimal()
+                or p in in_names
+                or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p, said))
+            ):
+                if self._changes_nothing(p, said):
+                    continue
+                yield left_out(word)
         asked = self.asked
         is_asked = asked.phrase.asked or asked.phrase.kinds or asked.asks != "set" or self._says_what_it_is()
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
-            yield Gap("word", "", "the question does not say which fact is asked for")
+            yield unsaid(self.steps[-1])
+
+    def _changes_nothing(self, position: int, said: Collection[int]) -> bool:
+        """Whether a word only says more of a noun that is accounted for, names nothing else, and one thing was found.
+
+        What has one value has no other that a word such as `key`, `binary` could choose.
+        """
+        word, own, piece = self.asked.read.texts[position], self.asked.language, self.pieces[position]
+        if word in own.time_adverbs or word in own.present_words:
+            return True  # looked at where all is known that was found
+        is_beside = position < piece[-1] and all(p in said for p in piece if p != position)
+        if word in own.partial or not is_beside or len({*self.best.ends}) > 1 or self.session.linker is None:
+            return False
+        whole = {root(self.asked.read.texts[p]) for p in piece}
+        unsaid_words = self.fit.roots(self.steps[-1]) - whole - {root(word)}
+        if word not in own.slight and any(similarity(word, one) < _SAME_WORD for one in unsaid_words):
+            return False  # the *goalkeeping* coach is no head coach
+        rows = self.session.linker.index.search.offline().with_words([word, root(word)], limit=50)
+        named = (row for row in rows if row.kind == "predicate" and whole <= roots_of([row.text]))
+        return not any(named) and word not in {normalised(row.text) for row in rows}
 
     def _is_kind(self, position: int) -> bool:
         """Whether a word only says of what kind a value is: the `email address`, in which `year`, which `women`."""
@@ -212,7 +253,8 @@ class _Check:
         text, start = self.asked.read.texts[position], self.best.paths[0].start
         own = {root(text), root(self.asked.language.irregular.get(text, text))}
         called = [link.label for link in self.session.links if link.term == start]  # the room temperature of Room 12
-        return not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called]))
+        is_time = text in self.asked.language.time_nouns and all(map(_is_date, self.best.ends))  # on what day
+        return is_time or not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called])) or self._is_called(text)
 
     def _labels_of(self, terms: Iterable[Term]) -> frozenset[str]:
         return frozenset(map(split_camel_case, self.session.compared_labels(terms, in_grace=True).values()))
@@ -231,22 +273,32 @@ class _Check:
                 alike[:, at] *= own > said & own and alike[0, at] >= _W.attribute
         return float(alike.max(initial=0.0))
 
+    def _rows_named(self, word: str) -> list[LabelRow]:
+        """The names of predicates, aliases too, that have a word or are like it."""
+        if self.session.linker is None:
+            return []
+        search = self.session.linker.index.search.offline()  # an endpoint is not asked for this
+        others = self.asked.language.other_ends(word)
+        rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
+        return [row for row in rows if row.kind == "predicate"]
+
+    def _is_called(self, word: str) -> bool:
+        """Whether a step has another name than its label that has a word: `author` is called `poet`."""
+        own = {step.predicate.value for step in self.path.steps}
+        return any(row.iri in own and root(word) in roots_of([row.text]) for row in self._rows_named(word))
+
     def _named_otherwise(self, word: str, on_path: float) -> str:
         """The predicate of the graph that a word names better than the path does; empty if there is none.
 
         One that leads to the same as the path says no more.
         """
-        if self.session.linker is None:
-            return ""
-        search = self.session.linker.index.search.offline()  # an endpoint is not asked for this
         also = {
             item.paths[0].hops[0].triple.predicate
             for item in self.found.evidence
             if item.paths and {way.terms[1] for way in item.paths}.issuperset(self.best.ends)
         }
         others = self.asked.language.other_ends(word)
-        rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
-        names = {split_camel_case(row.text) for row in rows if row.kind == "predicate"}
+        names = {split_camel_case(row.text) for row in self._rows_named(word)}
         labels = sorted(names.difference(self._labels_of(also), self.steps))
         if not labels:
             return ""
@@ -278,30 +330,34 @@ class _Check:
         gone = len(self.path.steps)
         if gone < len(self._owned_nouns):
             last = printable(self.asked.words(self._owned_nouns[-1]), 60)
-            sentence = "the question goes {} steps, to {!r}, and what was found goes {}"
-            yield Gap("step", last, sentence, (str(len(self._owned_nouns)), last, str(gone)))
-        for name in self.steps:
+            yield left_out(last)
+        for place, name in enumerate(self.steps):
             if self.fit.is_narrower(name, self.asked.read.texts):
-                yield Gap("step", name, "the question does not say {!r}", (name,))
-            if said := self.fit.unsaid(name, [self.asked.read.texts[p] for p in self.pieces]):
-                yield Gap("word", said, "the graph says {!r}, and not {!r}", (name, said))
+                yield unsaid(name)
+            said = self.fit.unsaid(name, [self.asked.read.texts[p] for p in self.pieces])
+            if said and not self._are_all(said, place):
+                yield unsaid(name, said)
         first = self.path.steps[0]
         if self._asks_where() and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
-            yield self._turned_gap(0)
+            yield turned(self.steps[0])
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
             if self.fit.is_turned(step, link[0], self.asked.said_by(link), is_one_kind=is_one_kind):
-                yield self._turned_gap(place)
+                yield turned(self.steps[place])
         if self.path.goes_back and not (len(self.links) > 1 or self.asked.asks_for_others):
-            sentence = "found as what has the same as what is asked about, of which the question says nothing"
-            yield Gap("step", "", sentence)
+            yield unsaid(self.steps[0])
         elif gone > 1 and (self.telling or self.operations):
             for name in self._unasked_steps():
-                yield Gap("step", name, "found by way of {!r}, of which the question says nothing", (name,))
+                yield unsaid(name)
 
-    def _turned_gap(self, place: int) -> Gap:
-        name = self.steps[place]
-        return Gap("step", name, "the question asks for the other way of {!r}", (name,))
+    def _are_all(self, said: str, place: int) -> bool:
+        """Whether the graph says of all that a step leads to that they are what a word for a man or a woman means."""
+        hops = (way.hops[place].triple for way in self.best.paths)
+        ends = (one.object if self.path.steps[place].direction == "forward" else one.subject for one in hops)
+        nodes = a.Items(tuple(dict.fromkeys(one for one in ends if isinstance(one, IRI))))
+        profiler = Profiler(self.session.graph, self.session.vocabulary, common=common_profiler(self.session))
+        view = KnownGraph(profiler, self.session.compared_labels, self.session.linker, predicates_of(self.session))
+        return view.are_all_of_sex(nodes, said, self.asked.language)
 
     def _asks_where(self) -> bool:
         """Whether it asks where something is, or in what: `Which floor is the room on?`."""
@@ -346,18 +402,17 @@ class _Check:
             if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
                 continue
             other = item.paths[0].property_path
-            is_elsewhere = item.paths[0].start in meant and other.steps != path.steps[: len(other.steps)]
+            is_less_far = other.steps == path.steps[: len(other.steps)]
+            is_elsewhere = item.paths[0].start in meant and (not is_less_far or len(item.ends) > len(best.ends))
             is_alike = is_unsaid and len(other.steps) == len(path.steps)
             margin = _W.as_class if is_alike and self._kinds_of(item)[-1:] == self.kinds[-1:] else _W.as_well
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
-                yield Gap("reading", "", "{} fits the question as well as {}", (item.marker, best.marker))
+                yield rival(item.marker, best.marker)
                 return
 
 
-def _uncomputed_gap(said: str, text: str, sentence: str) -> Gap:
-    if text == f"for the {said}":  # of an extreme, the word itself says what is asked, in every language
-        return Gap("operation", said, "what {!r} asks for is not computed", (said,))
-    return Gap("operation", said, sentence, (text,))
+def _is_date(term: Term) -> bool:
+    return isinstance(term, Literal) and literal_kind(term) == "date"
 
 
 def _is_number(term: Term) -> bool:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.answer import Gap
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.words import roots_of, stem, words
+from kgsparql.linking.words import root, roots_of, stem, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
 from kgsparql.plans.type_check import parts, terms_in
@@ -32,8 +32,10 @@ from kgsparql.rdf.vocabulary import (
     RDF_TYPE,
     RESTRICTED_TO,
     SUBCLASS_OF,
+    TAXONOMY,
 )
 from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, unsaid
 from kgsparql.reading.lexicon import lexicon
 
 _W = weights("left")
@@ -56,34 +58,52 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     shown = [*session.compared_labels(ends[:_SAMPLE], in_grace=True).values(), *texts]
     said = asked.words(asked.noun) or asked.phrase.asked
     if _is_own_name(asked, best, session):
-        yield Gap("kind", "", "what was found is only the name of what is asked about")
+        yield other_kind("more than its name", quoted(texts[0]))
     more = [roots_of([name]) - roots_of(steps[-1:]) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):
-        yield Gap("kind", "", A_LIST)
+        yield A_LIST
     is_dated = any(isinstance(end, Literal) and literal_kind(end) == "date" for end in ends)
     if asked.asks_amount and not asked.asks_time and is_dated:
-        yield Gap("kind", said, "this asks for an amount, and what was found is a date")
+        yield other_kind("an amount", "a date", said)
     yield from amount_gaps(ends, steps[-1:], session)
     is_coded = len(texts) == len(ends) > 0 and all(map(_CODE.fullmatch, texts))
     likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
-    if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _W.step)):
-        yield Gap("kind", said, "this asks for a place, and nothing says that what was found is one")
+    is_noun_of_place = asked.words(asked.noun).endswith(tuple(own.sorts["place"][1:]))  # the birthplace
+    is_unlike = session.ranker.by_meaning and likely < _W.step
+    if texts and ((is_coded and is_noun_of_place) or (asked.sort == "place" and (is_coded or is_unlike))):
+        yield other_kind("a place", quoted(steps[-1]), said)
     is_point = len(texts) == len(ends) > 0 and all(map(_POINT.match, texts))
     if is_point and not roots_of([said]).isdisjoint(roots_of(own.sorts["place"])):  # which city
-        yield Gap("kind", said, "this asks for {}, and what was found is {!r}", (said, steps[-1]))
+        yield other_kind(said, quoted(steps[-1]))
     last = best.paths[0].property_path.steps[-1]
     kinds = asked.words(asked.phrase.kinds)
+    named = roots_of([*own.hints["kind"], said])
+    is_far = len(steps) > 1 and not any(one.verb for one in asked.relations)  # the genre of films is no kind of person
+    is_kind = last.predicate in {RDF_TYPE, INSTANCE_OF, *TAXONOMY} or not named.isdisjoint(roots_of(steps))
+    if kinds and (is_far or not is_kind):
+        yield other_kind(f"{kinds} of {said}", quoted(steps[-1]), kinds)
     if kinds and last in (Step(RDF_TYPE, "inverse"), Step(INSTANCE_OF, "inverse")):  # what is of it is no kind of it
-        yield Gap("kind", kinds, "this asks for {}, and what was found is {!r}", (kinds, shown[0]))
+        yield other_kind(kinds, quoted(shown[0]))
     is_value = last.direction == "forward"
     if gap := sort_gap_of(session.question, ends, steps[-1:] if is_value else (), session):
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
-        yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
+        yield other_kind("what somebody does", quoted(steps[-1]), "do")
+    if _repeats_a_step(asked, best):
+        yield unsaid(steps[0])
     closing = asked.closing
     whole, roots = " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
-        yield Gap("step", "", NO_HINT, closing[:1])
+        yield other_kind(closing[0], quoted(steps[-1]))
+
+
+def _repeats_a_step(asked: Form, best: EvidenceItem) -> bool:
+    """Whether a step is gone twice, and the question says nothing twice, nor anything like `grandparent`."""
+    steps, texts = best.paths[0].property_path.steps, [asked.read.texts[p] for piece in asked.pieces for p in piece]
+    is_again = any(one == other for one, other in pairwise(steps))
+    owned = asked.owned_nouns(asked.links_from(best.paths[0].start)) if is_again else []
+    is_far = any(text.startswith(tuple(asked.language.distancing)) for text in texts)
+    return is_again and len(owned) < 2 and len({*map(root, texts)}) == len({*texts}) and not is_far
 
 
 def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Session) -> Iterator[Gap]:
@@ -99,19 +119,19 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
     said = asked.words(asked.noun) or asked.phrase.asked
     for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
         if not any(map(pattern.search, shown)):
-            yield Gap("kind", said, "this asks for {}, and what was found is none", (kind,))
+            yield other_kind(kind, quoted(shown[0]) if shown else "none", said)
     own, bound, measures = asked.language, asked.bound, asked.measures
     is_named = any(roots_of([hint]) <= roots_of([name]) for hint in measures for name in steps)
     is_named = is_named or any(roots_of([name]) <= roots_of(asked.read.texts) for name in steps)
     if measures and steps and not is_named:
-        yield Gap("step", "", NO_HINT, measures[:1])
+        yield other_kind(measures[0], quoted(steps[-1]))
     for name in steps:
         told = set(words(normalised(name)))
         ends_then = roots_of(told & own.ending)
         if bound in own.starting and not ends_then <= roots_of(asked.read.texts):  # since when it is closed is said
-            yield Gap("step", name, "the question asks for the other way of {!r}", (name,))
+            yield turned(name)
         elif bound in own.ending and not ends_then:
-            yield Gap("word", bound, "nothing that was found has to do with {!r}", (bound,))
+            yield left_out(bound)
 
 
 def _is_own_name(asked: Form, best: EvidenceItem, session: Session) -> bool:
@@ -132,17 +152,21 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     :param ends: what was found; of literals the name of the step says what they are, of things without a class nothing.
     :param steps: the name of the predicate that they are the values of; empty where they are none.
     """
-    language, (first, second, *_) = lexicon(), (*words(normalised(asked)), "", "")
+    language = lexicon()
+    opening = dropwhile(lambda text: text in language.prepositions - language.companions, words(normalised(asked)))
+    first, second, *_ = *opening, "", ""
     is_beside = first in language.companions  # with whom one studies is no university
     sort = language.question_words.get(second if is_beside else first, "")
     if sort == "any" and second in language.persons:
         sort = "agent"  # which people
+    if sort == "any" and any(second == name for name in language.sorts["place"]):
+        sort = "place"  # which town
     if sort not in {"agent", "place"} or not ends:
         return None
     wanted = "somebody" if sort == "agent" else "a place"
     values = {literal_kind(end) if isinstance(end, Literal) else "text" for end in ends}
     if "text" not in values:  # who published it is no year
-        return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, min(values)))
+        return other_kind(wanted, f"a {min(values)}", first)
     (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]])
     said = [*kinds, *steps]
     if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
@@ -155,7 +179,7 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     is_said = bool(steps) and mine[-1] >= _W.step and nearer[-1] < _W.clearly
     is_like = is_said or (nearer[: len(kinds) or 1] < _W.clearly).any()
     found = said if not is_like else _acts_among(kinds, session) if sort == "agent" and not is_said else []
-    return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, found[0])) if found else None
+    return other_kind(wanted, quoted(found[0]), first) if found else None
 
 
 def _acts_among(kinds: Sequence[str], session: Session) -> list[str]:
@@ -179,7 +203,21 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     odd += [[one] for one in items[:1] if not classes and view.has_instances(one)]  # it is a class itself
     if odd and any(map(view.has_instances, sorted(wanted, key=str))):
         (name,) = session.compared_labels(odd[0][:1], in_grace=True).values()
-        yield Gap("kind", said, "this asks for {}, and what was found is {!r}", (said, name))
+        yield other_kind(said, quoted(name))
+
+
+def time_gaps(made: Answer, session: Session) -> Iterator[Gap]:
+    """Doubt that what was found is so now, or was before, where that is asked; of one thing it is now."""
+    own, read = session.asked.language, session.asked.read
+    named = {p for one in session.links for p in read.positions_between(one.mention.start, one.mention.end)}
+    shown = [made.evidence[marker] for one in made.best[:1] for marker in one.markers[:1]]
+    steps = {cited.triple.predicate for item in shown for cited in item.triples}
+    said = set(words(normalised(" ".join(session.compared_labels(steps, in_grace=True).values()))))
+    is_of_several = made.computed is not None and isinstance(made.computed.plan, a.Count | a.Condition)
+    is_one = len(made.best) == 1 and not is_of_several
+    for word in (text for p, text in enumerate(read.texts) if p not in named and text not in said):
+        if word in own.past_words or (word in own.present_words and not is_one):
+            yield uncomputed(word)
 
 
 def restriction_gaps(session: Session) -> Iterator[Gap]:
@@ -205,7 +243,7 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
         said = roots_of(split_camel_case(names[one[place]]) for place in ("by", "far"))
         if one["far"] in terms or asked & said or any(own and own <= said for own in called):
             (name,) = session.labels([one["x"]], in_grace=True).values()
-            yield Gap("kind", "", "OWL says more of {!r} by restrictions, which are not read", (name,))
+            yield not_all(f"OWL restrictions of {name!r} are not read")
             return
 
 
@@ -238,7 +276,7 @@ def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     group = (*where, above, *leads(kind, "above"), g.NotExists(leads(x, "own")))
     for one in session.graph.select(g.select_query("inherited", g.Select(((x, None),), group, limit=1))):
         (name,) = session.labels([one["x"]], in_grace=True).values()
-        yield Gap("kind", "", "OWL says more of {!r} by restrictions, which are not read", (name,))
+        yield not_all(f"OWL restrictions of {name!r} are not read")
 
 
 def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) -> NDArray[np.floating]:

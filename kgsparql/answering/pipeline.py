@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.kinds_found import class_gaps, inheritance_gaps, is_undone_by_more, restriction_gaps
+from kgsparql.answering.kinds_found import class_gaps, inheritance_gaps, is_undone_by_more, restriction_gaps, time_gaps
 from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
@@ -28,17 +28,19 @@ from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
 from kgsparql.rdf.terms import normalised
+from kgsparql.reading.gaps import Gap, other_kind
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
 
 _NOTHING: dict[Status, str] = {
     "no_entity": "Nothing in the question was found in the graph.",
-    "not_in_graph": "The graph holds no evidence for this question.",
+    "not_in_graph": "Nothing in this graph",
     "partial": "A limit was reached before anything was found.",
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
 
 _NOT_SURE = "No sure answer:"
+NO_EVIDENCE = other_kind("what nothing here leads to", "nothing")
 _WAY_OUT = "ask again with a name as the graph has it: kgsparql find TEXT finds it, and -e IRI names it"
 # Words that ask for something that Wikidata says about a statement, not about a thing.
 _ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
@@ -150,20 +152,23 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         session.notes.drop(
             MISSING_NAME, [one for one in told if unread.isdisjoint(words(normalised(one.split(";")[0])))]
         )
-    if missing and (outcome == "answered" or (draft.text and outcome == "not_in_graph")):
-        outcome = "partial" if outcome == "answered" else outcome
-        draft = replace(draft, text=f"{_not_sure(missing[0], session)}\n{draft.text}".rstrip())
-        session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
+    known_text = _closed_book_text(session) if outcome in {"no_entity", "not_in_graph"} else ""
+    if outcome == "not_in_graph" and not (len(found.evidence) or draft.text):  # an empty plan is evidence
+        missing = missing or (_in_own_words(NO_EVIDENCE, session),)
+    if missing and not known_text and outcome in {"answered", "not_in_graph"}:
+        is_none = outcome == "not_in_graph"  # which is not said where it is doubted
+        shown = "\n".join(draft.text.splitlines()[is_none:])
+        outcome, draft = "partial", replace(draft, text=f"{_not_sure(missing[0], session)}\n{shown}".rstrip())
+        session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:2])
     if outcome == "no_entity":
         session.notes.extend([Note("way_out", _WAY_OUT)])
     labels = evidence_labels(found.evidence, session, besides=found.computed.terms if found.computed else ())
     text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
-    is_known = outcome in {"no_entity", "not_in_graph"} and (known_text := _closed_book_text(session))
     made = Answer(
         question=session.original, status="partial" if session.graph.failures else outcome,
-        text=known_text if is_known else text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
+        text=known_text or text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
         linked=tuple(_at_own_place(link, session) for link in session.links),
-        grounding="model" if is_known else draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
+        grounding="model" if known_text else draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
         digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},
@@ -216,6 +221,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     is_whole = is_judged and not session.notes.partial  # before a look at classes, which may fail
     with session.within_budget(), suppress(QueryError):
         unlike += class_gaps([one.term for one in made.best] if made.status == "answered" else [], session)
+        unlike += time_gaps(made, session) if made.status == "answered" else ()
         is_none = made.status == "answered" and {one.label for one in made.best} <= {"false", "0"}
         unlike += restriction_gaps(session) if is_none or made.status == "not_in_graph" else ()
         plan = None if found.computed is None else found.computed.plan

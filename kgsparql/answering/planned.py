@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import chain, islice
 
-from kgsparql.answering.answer import Gap, Reading, Retrieval
+from kgsparql.answering.answer import Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of
@@ -21,7 +21,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
+from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.list_members import ListMembers
@@ -35,9 +35,8 @@ from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.form import Form, described
+from kgsparql.reading.gaps import Gap, left_out, no_name, other_kind, rival, uncomputed
 
-_NOT_IN_PLAN = "what was computed leaves out {!r}"
-_NOT_RUN = "the likeliest reading could not be computed"
 _CANNOT_RUN = (PlanError, QueryError, LimitError)
 _COMPUTING: dict[str, tuple[type, ...]] = {  # by what a question asks for, parts of plans of which one is needed
     "how many": (a.Count, a.HowMany), "for yes or no": (a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf),
@@ -60,7 +59,7 @@ class ReadQuestion:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What of the question the plan leaves out, as sentences."""
-        found = dict.fromkeys(_gap_of_doubt(doubt, self.asked.read) for doubt in self.reading.doubts)
+        found = dict.fromkeys(_with_words(doubt, self.asked.read) for doubt in self.reading.doubts)
         return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
@@ -148,25 +147,25 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
         if used.isdisjoint({link.term, *(other.term for other in link.candidates)}):
             words = normalised(link.mention.text).split()
             if not all(map(is_said, words)):
-                gaps.append(Gap("name", link.mention.text, _NOT_IN_PLAN, (link.mention.text,)))
+                gaps.append(left_out(link.mention.text, "name"))
     if is_foreign(session.question):
         return tuple(gaps)
     parts_made = {type(part) for part in parts(plan)}
     gaps += [
-        Gap("operation", said, "what {!r} asks for is not computed", (said or text,))
+        uncomputed(said, said or text)
         for said, text in asked.operations()
         if not any(issubclass(kind, _parts_computing(text)) for kind in parts_made)
     ]
     if asked.asks == "set" and _is_count_or_yes(plan):
-        gaps.append(Gap("operation", "", "a number or a yes is computed, and the question asks for neither"))
+        gaps.append(other_kind("neither a number nor a yes", "one"))
     operating = {text for said, _ in asked.operations() for text in normalised(said).split()}
     written = normalised(reading_in_words(plan, labels.__getitem__)).split()
     for place in sorted({*chain.from_iterable(asked.pieces)} - linked):
         text = asked.read.texts[place]
         is_telling = text.isdecimal() or (text not in operating and asked.tells(place))
         if is_telling and text not in written and not is_said(text):
-            gap = Gap("name" if asked.read.is_capital(place) else "word", text, _NOT_IN_PLAN, (text,))
-            gaps.append(replace(gap, code="value") if text.isdecimal() else gap)
+            is_name = asked.read.is_capital(place)
+            gaps.append(left_out(text, "value" if text.isdecimal() else "name" if is_name else "word"))
     return tuple(gaps)
 
 
@@ -209,7 +208,7 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
             made = _retrieval_of_plan(replace(found, reading=reading), session)
         except _CANNOT_RUN as error:
             session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
-            failed = (Gap("reading", "", _NOT_RUN),)
+            failed = (rival("a reading that could not be computed"),)
         else:
             return made and replace(made, gaps=(*made.gaps, *failed))
     return None
@@ -228,7 +227,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
             and (made := _looked_up(Walk(start, plan.path), found, session)) is not None
         ):
             return made
-    if (unsaid := _unsaid_part(found, session)) is not None:
+    if (unsaid := _unsaid_part(found)) is not None:
         return unsaid
     computed = None if plan is None else run(plan, session.graph, vocabulary=session.vocabulary)
     if computed is None or (computed.items and all(isinstance(item, BlankNode) for item in computed.items)):
@@ -245,23 +244,15 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
 
-def _unsaid_part(found: ReadQuestion, session: Session) -> Retrieval | None:
+def _unsaid_part(found: ReadQuestion) -> Retrieval | None:
     """Say that nothing is known of what is asked of a class or a thing, where its plan is all of that, and no more."""
     plan = found.reading.plan
     items = plan.items if isinstance(plan, a.Count | a.Exists) else plan
-    if all(doubt.why != LEFT_OUT for doubt in found.reading.doubts):
+    if all(doubt.position < 0 for doubt in found.reading.doubts):
         return None
     if items is None or not (isinstance(items, a.Instances) or _checks_a_name(plan)):
         return None
-    terms, unknown = sorted(terms_in(items), key=str), _unknown_words(found)
-    labels = session.labels(terms, in_grace=True)
-    kind = ", ".join(labels[term] for term in terms)
-    sentence = "nothing that this graph says of {!r} has to do with {!r}"
-    gaps = (
-        Gap("word", gap.words, sentence, (kind, gap.words)) if gap.code == "word" and gap.words in unknown else gap
-        for gap in found.gaps
-    )
-    return Retrieval(gaps=tuple(gaps), is_judged=True)
+    return Retrieval(gaps=found.gaps, is_judged=True)
 
 
 def says_nothing(plan: a.Plan | None) -> bool:
@@ -271,12 +262,6 @@ def says_nothing(plan: a.Plan | None) -> bool:
 
 def _checks_a_name(plan: a.Plan | None) -> bool:
     return isinstance(plan, a.Exists) and says_nothing(plan)
-
-
-def _unknown_words(found: ReadQuestion) -> set[str]:
-    """Find the words that are left out, and in no name of a class or predicate."""
-    left = (doubt.position for doubt in found.reading.doubts if doubt.why == LEFT_OUT and doubt.position >= 0)
-    return {found.asked.read.raw[position] for position in left if not found.asked.read.is_type_word(position)}
 
 
 def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval | None:
@@ -316,12 +301,13 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap
 def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool:
     """Tell whether a plan about another thing of the name comes to something; to a yes, where it says whether."""
     changed = mapped(plan, lambda part: other if part == taken else part)
-    if isinstance(changed, a.Constant | a.Calculated | a.Compares | a.Table):
+    if isinstance(changed, a.Table):
         return True
+    is_value = isinstance(changed, a.Constant | a.Calculated | a.Compares)  # unbound, where it has no such value
     items = changed.items if isinstance(changed, a.Count | a.SummaryOf) else changed
-    holds = items if isinstance(items, a.Condition) else a.Exists(items)
-    query = compiled(holds, vocabulary=session.vocabulary)
-    return any(term == Literal(value=True) for row in session.graph.select(query) for term in row.values())
+    holds = items if is_value or isinstance(items, a.Condition) else a.Exists(items)
+    found = session.graph.select(compiled(holds, vocabulary=session.vocabulary))
+    return any(is_value or term == Literal(value=True) for row in found for term in row.values())
 
 
 def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
@@ -363,14 +349,13 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
     return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
-def _gap_of_doubt(doubt: Doubt, words: Chunked) -> Gap:
+def _with_words(doubt: Gap, words: Chunked) -> Gap:
     if doubt.position < 0:
-        return Gap("reading", "", doubt.why, doubt.values)
+        return doubt
     at, said = doubt.position, words.raw[doubt.position]
     known = {place for chunk in words.chunks for place in chunk.span}
     unknown = [words.is_capital(place) and place not in known for place in range(len(words.raw))]
-    if doubt.why == LEFT_OUT and unknown[at]:  # with the words beside it that are so, too: one name
+    if unknown[at]:  # with the words beside it that are so, too: one name
         first, last = at - unknown[at::-1].index(False), (*unknown, False).index(False, at)
-        name = words.text_of(first + 1, last)
-        return Gap("name", name, "nothing in this graph is called {!r}", (name,))
-    return Gap("word", said, doubt.why, (said, *doubt.values))
+        return no_name(words.text_of(first + 1, last))
+    return doubt.said(said)

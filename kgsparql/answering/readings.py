@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Reading, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Reading, Retrieval
 from kgsparql.answering.choosing import MAX_LINE, MAX_PASSAGE, Links, reading_call
 from kgsparql.answering.confidence import support_of_path
 from kgsparql.answering.entity_linking import links_to_mend, meant_by, mend_links
@@ -25,6 +25,7 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.reading.gaps import not_the_graphs
 
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
@@ -38,9 +39,8 @@ _KEPT_BESIDE = 3  # readings of what was linked first that are listed again besi
 HELD = frozenset({"name", "operation", "value", "kind", "confidence"})
 """Codes of doubts that a model's choice does not settle, however well it chooses: others compare words."""
 
-_NOT_RANKED = Gap("reading", "", "the model chose this, the ranking leads to something else: {}")
-NONE_FITS = Gap("reading", "", "the model finds none of the readings to be what was asked")
-_OF_DOCUMENT = Gap("reading", "", "this is read in a document, not in the graph")
+NONE_FITS = not_the_graphs("the model finds none of the readings to be what was asked")
+_OF_DOCUMENT = not_the_graphs("it is read in a document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session, *, is_on
         return replace(made, support=replace(support, path_lead=max(support.path_lead, 0.5)))
     labels = session.labels(before, in_grace=True)
     others = "; ".join(printable(labels[term], 60) for term in sorted(before, key=str)[:_EXAMPLES])
-    gap = replace(_NOT_RANKED, values=(others,))
+    gap = not_the_graphs(f"the model chose it, the ranking leads to {others}")
     return replace(made, support=replace(support, path_lead=0.0), gaps=(*made.gaps, gap))
 
 

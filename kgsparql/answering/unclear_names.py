@@ -6,16 +6,18 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from shlex import quote
 
-from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import MISSING_NAME
+from kgsparql.exploration import descriptions
 from kgsparql.linking.label_index.search import unlikeliness
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, words
 from kgsparql.rdf.terms import Term, normalised, printable
 from kgsparql.reading.chunks import Chunked
+from kgsparql.reading.gaps import Gap, left_out, may_mean, no_name
 from kgsparql.reading.lexicon import lexicon
 
 _LITTLE_KNOWN = 20
@@ -40,7 +42,7 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
     light = lexicon().light_words
     for name in session.notes.causes(MISSING_NAME):
         if normalised(name) not in light:
-            yield Gap("name", name, "nothing in this graph is called {!r}", (printable(name, 80),))
+            yield no_name(name)
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
         whole = _name_around(link, read, session.links, light)
@@ -51,8 +53,7 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
 
 def taken_for(link: LinkedEntity, name: str) -> Gap:
     """The doubt whether a name means what it was linked to."""
-    shown = printable(name, 80)
-    return Gap("part_of_name", name, "{!r} was taken for {}: is that meant?", (shown, printable(link.label, 80)))
+    return may_mean(name, printable(link.label, 80), code="part_of_name")
 
 
 def is_just_words(link: LinkedEntity) -> bool:
@@ -108,12 +109,18 @@ def _has_word(label: Sequence[str], word: str) -> bool:
 def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> Iterator[Gap]:
     """Mentions of which another meaning leads somewhere by the same predicates, or is as near to a part of a name."""
     start, path = best.paths[0].start, best.paths[0].property_path
-    alike = {item.paths[0].start for item in found.evidence if item.paths and item.paths[0].property_path == path}
+    beside = [item for item in found.evidence if item.paths and item.paths[0].property_path == path]
+    alike = {item.paths[0].start for item in beside if not {*item.ends} <= {*best.ends}}
     for link in session.links:
         if link.matched in {"given", "same as"} or not link.mention.text:
             continue
-        meant = [link, *link.namesakes]
+        meant = list(dict.fromkeys([link, *link.namesakes, *link.likely_alternatives]))
         near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
+        if session.asked.is_definition and link.namesakes:  # of what it is, each may be asked
+            known = descriptions(
+                session.graph, [one.term for one in link.namesakes], languages=session.labels.languages
+            )
+            near |= {term for term, said in known.items() if said.text}
         if link.matched != "exact":
             named, is_part = _named_alike(link)
             meant += named
@@ -185,12 +192,14 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
         said = link.mention.text.casefold()
         others = [one for one in link.candidates if one.term in used and one.label.casefold() != said]
         is_whole = len(words(normalised(said))) == len(words(normalised(link.label)))
-        is_other = link.matched == "text" and is_whole and not _is_name_of(link.mention.text, link, ())
+        is_like = (link.matched == "text" and is_whole) or (
+            link.matched == "vector" and link.mention.text[:1].isupper()
+        )
+        is_other = is_like and not _is_name_of(link.mention.text, link, ())
         if link.term in used and (link.has_other_signs or is_just_words(link) or is_other):
             yield taken_for(link, link.mention.text)
         elif link.kind == "entity" and others and link.term not in used:
-            name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)
-            yield Gap("ambiguous", link.mention.text, "{!r} may be another than {}", (name, other))
+            yield may_mean(link.mention.text, printable(link.label, 80), printable(others[0].term.value, 120))
         elif link.kind == "entity" and any(one.term in used for one in (link, *link.candidates)):
             yield from () if others else equally_named(link, question)
 
@@ -204,8 +213,7 @@ def _known_meanings(meant: Sequence[LinkedEntity]) -> list[LinkedEntity]:
 def _ambiguous_gap(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
     told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
     left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
-    named = " or ".join([*told[:_MEANINGS], *left])
-    return Gap("ambiguous", link.mention.text, "{!r} may be {}", (printable(link.mention.text, 80), named))
+    return may_mean(link.mention.text, *told[:_MEANINGS], *left)
 
 
 def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
@@ -217,5 +225,4 @@ def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
             continue
         beside = {end for t in triples if link.term in (t.subject, t.object) for end in (t.subject, t.object)}
         if not beside.isdisjoint(best.ends) and not beside.issuperset(best.ends):
-            name = printable(link.mention.text or link.label, 80)
-            yield Gap("name", name, "only some of what was found has to do with {!r}", (name,))
+            yield left_out(link.mention.text or link.label, "name")

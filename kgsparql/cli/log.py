@@ -43,7 +43,7 @@ def list_(
 
 def _question_line(one: LoggedQuestion) -> str:
     answer = one.answer
-    labels = [term["term"]["label"] for term in answer.get("answers", ()) if term["is_best"]]
+    labels = [term["term"]["label"] for term in answer.get("answers", ()) if term.get("best", term.get("is_best"))]
     text = str(answer.get("text") or answer["error"]["message"])
     cost = answer.get("usage", {}).get("cost")
     found = "; ".join(labels[:4]) or text.strip().partition("\n")[0]

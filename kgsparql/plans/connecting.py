@@ -13,16 +13,13 @@ from dataclasses import replace
 from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import (
-    LEFT_OUT,
     Denotation,
-    Doubt,
     Match,
     PathFit,
     ReadingsTogether,
     Rel,
     Role,
     ends,
-    left_out,
     of_classes,
 )  # fmt: skip
 from kgsparql.plans.graph_view import KnownGraph, Looking, Wanted, in_step
@@ -33,15 +30,13 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import Gap, left_out_at, turned, unsaid
 
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _LEAST_WAYS, _WAYS_TOGETHER = 3, 50  # the same, of each of many things that may be meant, and of all
 _DEEPER = 3  # further steps from what holds things to what is in them
 _W = weights("step")
-TURNED = "the graph says {!r} the other way round"
-UNSAID = "no word of the question says which fact is asked for"
-LEAP = "the way to it has a step of which the question says nothing"
 
 
 class Connector:
@@ -424,34 +419,34 @@ class _Search:
         wanted = _W.of_class if self.classes else _W.item if self.item is not None else 0.0
         return wanted - (0.0 if fits else _W.misfit)
 
-    def _doubts(self, way: PathFit) -> Iterator[Doubt]:
+    def _doubts(self, way: PathFit) -> Iterator[Gap]:
         rel, is_far = self.rel, len(way.steps) > 1
-        yield from left_out(way.left)
+        yield from left_out_at(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
-            yield Doubt(rel.head[0], LEFT_OUT)
+            yield from left_out_at(rel.head[:1])
         free = way.steps if rel.role in {"where", "any"} else way.steps[:1] if rel.role == "prep" else ()
         odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
         is_leap = self.is_direct or (rel.role == "prep" and self._is_within) or self._goes_astray(way)
         if self.texts and is_far and odd and is_leap:
-            yield Doubt(-1, LEAP)
+            yield unsaid(self.fit.text(odd[0].predicate))
         is_open = bool(self.classes or rel.hints) and not all(map(self._is_silent, way.steps[:-1]))
         own = [max(self.fit.phrase(self.texts, step.predicate), default=0.0) for step in way.steps]
         is_like = not way.hinted and not self.classes and max(own) < SAME  # and no word of the question is in a label
+        last = self.fit.text(way.steps[-1].predicate)
         if is_far and (is_like if self.texts else is_open):
-            yield Doubt(-1, UNSAID)
+            yield unsaid(last)
         for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
-                yield Doubt(-1, "the question does not say {!r}", (label,))
+                yield unsaid(label)
             if said := self.fit.unsaid(label, self.texts):
-                yield Doubt(-1, "the graph says {!r}, and not {!r}", (label, said))
+                yield unsaid(label, said)
         if way.direction <= _W.turned:
-            name = self.fit.text(way.steps[-1].predicate)
-            yield Doubt(rel.words[0], TURNED) if rel.words else Doubt(-1, TURNED, (name,))
+            yield turned(last)
         is_said = (
             way.hinted or rel.role in {"where", "any"} or any(map(self._location, way.steps)) or self.wanted.is_said
         )
         if not self.texts and not is_said:
-            yield Doubt(-1, UNSAID)
+            yield unsaid(last)
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""

@@ -14,6 +14,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
+from kgsparql.reading.gaps import Gap, left_out_at, not_all, rival
 
 _W = weights("reading")
 
@@ -21,22 +22,7 @@ Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
 """What an argument is to its clause: X's N; has the N X; X V-s; V-s X; V-ed by X; in X; where is X; not said."""
 
 
-class Doubt(NamedTuple):
-    """Something of the question that a reading does not account for.
-
-    :param position: of the word; -1 where it is about no single word.
-    :param why: as a sentence, with places for the word and the values.
-    """
-
-    position: int
-    why: str
-    values: tuple[str, ...] = ()
-
-
-LEFT_OUT = "what was computed leaves out {!r}"
-KINDS_LEFT_OUT = "of some of these there are kinds, which are left out"
-NOT_READ = "{!r} was not understood"
-NO_HINT = "nothing on the way to it is named {!r}"
+KINDS_LEFT_OUT = not_all("of some of these there are kinds, which are left out")
 
 
 class ReadingsTogether:
@@ -60,11 +46,6 @@ class ReadingsTogether:
         return [given, *chain.from_iterable(others)]
 
 
-def left_out(positions: Iterable[int]) -> tuple[Doubt, ...]:
-    """Doubts for words that are left out."""
-    return tuple(Doubt(position, LEFT_OUT) for position in positions)
-
-
 class Match(NamedTuple):
     """Words of the question, and the path of the graph that they were taken for."""
 
@@ -86,7 +67,7 @@ class Denotation:
 
     items: a.ItemSet | None
     score: float = 0.0
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Gap, ...] = ()
     head: tuple[int, ...] = ()
     classes: frozenset[IRI] = frozenset()
     asked: str = ""
@@ -117,13 +98,13 @@ class Denotation:
         """Whether it is one or more named things."""
         return isinstance(self.items, a.Items)
 
-    def doubted(self, *more: Doubt) -> Denotation:
+    def doubted(self, *more: Gap) -> Denotation:
         """The same with further doubts."""
         return replace(self, doubts=tuple(dict.fromkeys((*self.doubts, *more))))
 
     def leaving_out(self, positions: Iterable[int]) -> Denotation:
         """The same, with words that it leaves out."""
-        return self.doubted(*left_out(positions))
+        return self.doubted(*left_out_at(positions))
 
     def kept(self, items: a.ItemSet, fit: float = 0.0, *how: Match) -> Denotation:
         """The same, restricted by what words were taken for; these fit so well."""
@@ -151,15 +132,15 @@ class PlannedReading:
 
     plan: a.Plan | None
     score: float = 0.0
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Gap, ...] = ()
     how: tuple[Match, ...] = ()
     others: tuple[PlannedReading, ...] = ()
     is_impossible: bool = False
 
 
-def unplanned(why: str = "nothing", position: int = -1) -> PlannedReading:
-    """A question that cannot be read on this graph, and why."""
-    return PlannedReading(None, doubts=(Doubt(position, why),))
+def unplanned() -> PlannedReading:
+    """A question that cannot be read on this graph."""
+    return PlannedReading(None, doubts=(rival(),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +243,7 @@ class PathFit:
     direction: float = 0.0
     score: float = 0.0
     left: tuple[int, ...] = ()
-    doubts: Sequence[Doubt] = ()
+    doubts: Sequence[Gap] = ()
 
     @property
     def path(self) -> PropertyPath:

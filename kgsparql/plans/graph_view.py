@@ -13,7 +13,7 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_year
-from kgsparql.plans.denotation import KINDS_LEFT_OUT, Doubt, PlannedReading, of_classes
+from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, of_classes
 from kgsparql.plans.list_members import ListMembers
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
@@ -24,6 +24,7 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
+from kgsparql.reading.lexicon import Lexicon
 
 _W = weights("step")
 _K = TypeVar("_K")
@@ -148,7 +149,7 @@ class KnownGraph:
         lacked = [end for one in parts(reading.plan) if isinstance(one, a.Minus) for end in parts(one.without)]
         ends = [end.path.steps[-1] for end in lacked if isinstance(end, a.Ends)]
         is_wide = any(step.direction == "forward" and step.predicate in restricted for step in ends)
-        doubts = (*reading.doubts, *([Doubt(-1, KINDS_LEFT_OUT)] if is_wide else []))
+        doubts = (*reading.doubts, *([KINDS_LEFT_OUT] if is_wide else []))
         return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
 
     def may_be(self, kind: str, use: PredicateUse) -> bool:
@@ -201,6 +202,17 @@ class KnownGraph:
         found = [one for text in texts for one in self._predicates_by_root().get(root(text), ())]
         found += [IRI(row.iri) for row in self._rows_with(texts) if row.kind == "predicate"]
         return list(dict.fromkeys(found))
+
+    def are_all_of_sex(self, items: a.Items, word: str, lexicon: Lexicon) -> bool:
+        """Whether the graph says of all of them that they are what a word for a man or a woman means."""
+        sexes = lexicon.sex_of(word)
+        for predicate in self.predicates_called(sorted(lexicon.sexes)) if sexes else ():
+            path = PropertyPath((Step(predicate),))
+            found = sorted(self.members(a.Ends(items, path)), key=str)
+            called = self.labels(found, in_grace=True).values()
+            if called and not any(sexes.isdisjoint(words(normalised(name))) for name in called):
+                return not self.has_items(a.Lacks(items, path))
+        return False
 
     def _predicates_by_root(self) -> Mapping[str, tuple[IRI, ...]]:
         """The commonest predicates of the graph by the roots of the words in their names, read once for a graph."""

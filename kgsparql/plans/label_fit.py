@@ -213,12 +213,12 @@ class LabelFit:
     def unsaid(self, label: str, texts: Collection[str]) -> str:
         """The word for a man, a woman or another that a label does not say: `daughter`, `grandchild`, of a `child`."""
         own = {stem(word) for word in words(normalised(label))}
-        told = (text for text in texts if text in self.lexicon.gendered and root(text) in self.roots(label))
-        other = (text for text in texts if text in self.lexicon.gendered and self.is_other_end(text, label))
+        told = (text for text in texts if self.lexicon.sex_of(text) and root(text) in self.roots(label))
+        other = (text for text in texts if self.lexicon.sex_of(text) and self.is_other_end(text, label))
         rests = (
             (text, text.removeprefix(one)) for text in texts for one in self.lexicon.distancing if text.startswith(one)
         )
-        another = (text for text, rest in rests if rest in self.lexicon.gendered or stem(rest) in own)
+        another = (text for text, rest in rests if self.lexicon.sex_of(rest) or stem(rest) in own)
         return next((text for text in (*told, *other, *another) if stem(text) not in own), "")
 
     def likeness(self, texts: Sequence[str], names: Sequence[str]) -> NDArray[np.float64]:

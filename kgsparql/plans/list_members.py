@@ -9,7 +9,7 @@ from typing import Any
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Doubt, PlannedReading, back, left_out
+from kgsparql.plans.denotation import PlannedReading, back
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts
@@ -18,8 +18,9 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST
+from kgsparql.reading.gaps import left_out_at, other_kind
 
-A_LIST = "what was found is a list of what is asked for, and not what is in it"
+A_LIST = other_kind("what is in a list", "the list")
 _RDF = LIST_FIRST.value.removesuffix("first")
 _PLACE = re.compile(re.escape(_RDF) + r"_([1-9][0-9]*)\Z")
 _LONGEST, _READ = 25, 5_000
@@ -49,11 +50,11 @@ class ListMembers:
             if -len(made.sets) <= at < len(made.sets):
                 made = made.sets[at]
             else:
-                doubts += left_out([position])
+                doubts += left_out_at([position])
         measured = [part for part in parts(made) if isinstance(part, a.HowMany | a.Value | a.Summarised)]
         of = next((part.items for part in parts(made) if hasattr(part, "items")), a.Items(()))
         if self.is_unread or any(self._ways_in_lists(of, one.path) for one in measured):
-            doubts += (Doubt(-1, A_LIST),)
+            doubts += (A_LIST,)
         return replace(reading, plan=made, doubts=doubts)
 
     def in_place(self, part: Any) -> Any:

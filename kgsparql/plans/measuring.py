@@ -11,7 +11,7 @@ from typing import Protocol
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Rel, back, ends, left_out, met, of_classes
+from kgsparql.plans.denotation import Denotation, Match, Rel, back, ends, met, of_classes
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.named_words import NamedWords, Part
@@ -27,6 +27,7 @@ from kgsparql.reading.clauses import (
     Quantity,
     Superlative,
 )
+from kgsparql.reading.gaps import Gap, left_out_at, may_mean, not_all, other_kind
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
@@ -235,12 +236,12 @@ class Measuring(Part):
         is_kept = any(isinstance(own, a.Value) and own.path == path for own in kept)
         return is_kept and self.view.members(a.Top(items, measure)) == self.view.members(items)
 
-    def _says_more(self, given: Denotation, option: MeasureFit, best: Superlative) -> tuple[Doubt, ...]:
+    def _says_more(self, given: Denotation, option: MeasureFit, best: Superlative) -> tuple[Gap, ...]:
         """Doubt a measure whose name says more than the adjective: the `crew size` of the biggest boat."""
         said = self.fit.roots_of(given.classes).union(*map(self.fit.roots, best.measures))
         label = self.fit.text(option.last)
         more = self.fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
-        doubt = Doubt(best.position, "{!r} was taken for {}: is that meant?", (label,))
+        doubt = may_mean(self.texts[best.position], label, code="part_of_name")
         return (doubt,) if more and len(option.path.steps) == 1 else ()
 
     def _top(self, given: Denotation, option: MeasureFit, best: Superlative) -> Denotation:
@@ -258,7 +259,7 @@ class Measuring(Part):
             more = a.Minus(replace(top, number=number + 1), top)
             last = a.Either((more, a.Top(top, option.measure, largest=not best.is_largest)))
             if self.view.members(more) & self.view.members(a.Top(last, option.measure, largest=best.is_largest)):
-                return kept.doubted(Doubt(best.position, "others have just as much as the last of these"))
+                return kept.doubted(not_all("others have just as much as the last of these"))
         return kept
 
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
@@ -321,7 +322,7 @@ class Measuring(Part):
         left += sorted(phrase.of.positions) if phrase.of is not None else []
         found = []
         for option in options:
-            measure, doubts = option.measure, left_out(left)
+            measure, doubts = option.measure, left_out_at(left)
             if isinstance(measure, a.HowMany) and thing is not None and not phrase.summary:
                 measure, doubts = replace(measure, among=thing.items), thing.doubts
             elif isinstance(measure, a.Value) and phrase.summary is not None:
@@ -365,7 +366,7 @@ class Measuring(Part):
 
     def in_its_unit(
         self, measure: a.Measure, bounds: list[Decimal | Literal], unit: str
-    ) -> tuple[list[Decimal | Literal], tuple[Doubt, ...]]:
+    ) -> tuple[list[Decimal | Literal], tuple[Gap, ...]]:
         """The same numbers in the unit of what is measured, or a doubt where the graph states none, or another."""
         own = measure.unit if isinstance(measure, a.Value) else ""
         known = self.lexicon.units.get(own.lower(), own.lower())
@@ -374,9 +375,8 @@ class Measuring(Part):
         if not unit or len(made) == len(bounds):
             return made if unit else bounds, ()
         if own:
-            return bounds, (Doubt(-1, "the values are in {}, into which {} is not converted", (own, unit)),)
-        why = "the graph does not say that the values are in {}, and nothing was converted"
-        return bounds, (Doubt(-1, why, (unit,)),)
+            return bounds, (other_kind(unit, own),)
+        return bounds, (other_kind(unit, "of no unit that the graph says"),)
 
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
@@ -413,7 +413,7 @@ class Measuring(Part):
         if comparison in {">", "<="}:
             bounds = bounds[-1:]
         if isinstance(measure, a.HowMany) and quantity.number < 0:
-            doubts = (Doubt(-1, "a number of things is never less than 0"),)
+            doubts = (other_kind("less than 0", "a number of things"),)
         kept = given.known
         for side, bound in zip(sides, bounds, strict=False):
             own = by_year(option).measure if isinstance(bound, Decimal) else measure

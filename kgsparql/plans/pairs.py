@@ -8,13 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best, ends, left_out, unplanned
+from kgsparql.plans.denotation import Denotation, Match, PlannedReading, best, ends, unplanned
 from kgsparql.plans.expressions import read_as
 from kgsparql.plans.measuring import MeasureFit, by_year
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.clauses import NounPhrase
+from kgsparql.reading.gaps import Gap, left_out_at, rival, turned
 
 
 class PairPlanner:
@@ -43,13 +44,13 @@ class PairPlanner:
         phrases.measuring.look_at_measured(sides)
         options = self._measures_of(sides[0], measured, counts=not summary)
         if not options:
-            return PlannedReading(None, doubts=left_out(measured or ((by.position,) if by else ())))
+            return PlannedReading(None, doubts=left_out_at(measured or ((by.position,) if by else ())))
         others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
         others = phrases.predicating.times(sides[1], by.event) if by is not None and by.event else others
         both = [(side, own[0]) for side, own in zip(sides, (options, others), strict=True) if own]
         self.view.look_for_members(_measured_ends(side.known, option.path, option.measure) for side, option in both)
         if len(both) < 2 or not all(self._values_of(*side) for side in both):
-            return unplanned("the graph does not say it of both", by.position if by is not None else -1)
+            return unplanned()
         one, other = sides
         whole = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts)).leaving_out(left)
         word = phrases.texts[by.position if by is not None else measured[-1]]
@@ -93,7 +94,7 @@ class PairPlanner:
         self, whole: Denotation, sides: Sequence[tuple[Denotation, MeasureFit]], how: Sequence[Match]
     ) -> PlannedReading:
         """How much more the one has than the other; of a difference, how much more the one that has more."""
-        by, doubts, numbers, values = self.question.comparative, list[Doubt](), list[a.Number](), list[Any]()
+        by, doubts, numbers, values = self.question.comparative, list[Gap](), list[a.Number](), list[Any]()
         for side, option in sides:
             own, asked, one = by_year(option), self.question.unit, list[Decimal | Literal]([Decimal(1)])
             is_bare = isinstance(own.measure, a.Value) and not own.measure.unit
@@ -104,7 +105,7 @@ class PairPlanner:
             known = sorted(map(str, self.view.members(ends(side.known, option.path)))) if len(found) > 1 else ()
             doubts += [
                 *more,
-                *(Doubt(-1, "there are several values to compare with, such as {}", (value,)) for value in known[:1]),
+                *(rival("another value", value) for value in known[:1]),
             ]
             number = value_of(side.known, own.measure)
             factors = (a.Constant(own) for own in in_unit if isinstance(own, Decimal))
@@ -112,7 +113,7 @@ class PairPlanner:
             values.append(max(found))
         is_more = by is None or by.comparison not in {"<", "<="}
         if by is not None and values[0] != values[1] and (values[0] > values[1]) != is_more:
-            doubts.append(Doubt(by.position, "it is the other one that is {!r}, by so much"))
+            doubts.append(turned(self.phrases.connector.texts[by.position]))
         if values[0] < values[1]:
             numbers.reverse()
         return whole.doubted(*doubts).reading(a.Calculated("-", *numbers), sides[0][1].score, *how)

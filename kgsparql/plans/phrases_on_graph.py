@@ -11,12 +11,10 @@ from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import (
     KINDS_LEFT_OUT,
     Denotation,
-    Doubt,
     Rel,
     best,
     ends,
     joined,
-    left_out,
     met,
     of_classes,
     union,
@@ -31,6 +29,7 @@ from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity
 from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import left_out, left_out_at, may_mean
 
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
 _PHRASES = 7
@@ -60,7 +59,7 @@ class Phrases(Part):
         is_sample = is_sample and phrase.quantity is not None and not phrase.quantity.is_of_value
         unused = [*(phrase.quantity.positions if phrase.quantity and not is_sample else ())]
         unused += [one[0] for one in (phrase.most, phrase.summary) if one]
-        found = [one.doubted(Doubt(-1, "a negation is left out")) for one in found] if phrase.is_negated else found
+        found = [one.doubted(left_out("not")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
             with self.connector.alternatives.together(found[:5]):
@@ -237,7 +236,7 @@ class Phrases(Part):
             score -= _W.common_word * (not head.is_strong and bool(phrase.asked or before))
             score -= _W.asked_for * (not head.is_strong and bool(phrase.asked))
             left = [p for chunk in before for p in self._unsaid(chunk, name, kinds.get(name.term, frozenset()))]
-            doubts = (*left_out(left), *([Doubt(head.start, "{!r} may be another")] if is_part else []))
+            doubts = (*left_out_at(left), *([may_mean(head.text, *(one.label for one in alike))] if is_part else []))
             yield Denotation(a.Items((name.term,)), score, doubts)
 
     def _is_counted(self, phrase: NounPhrase) -> bool:
@@ -254,7 +253,7 @@ class Phrases(Part):
             if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
                 one = Denotation(found := ends(item, use.path), _W.named - _W.later * place)
                 is_last = use.step.predicate == INSTANCE_OF or not self.view.has_items(ends(found, use.path))
-                yield one if is_last else one.doubted(Doubt(-1, KINDS_LEFT_OUT))
+                yield one if is_last else one.doubted(KINDS_LEFT_OUT)
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import LEAP, Connector
-from kgsparql.plans.denotation import NOT_READ, Denotation, Doubt, Match, PlannedReading, best, ends, unplanned
+from kgsparql.plans.connecting import Connector
+from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, unplanned
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.pairs import PairPlanner, value_of
@@ -18,9 +18,10 @@ from kgsparql.plans.type_check import parts
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative
 from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import Gap, known_elsewhere, left_out_at, quoted, rival, uncomputed, unsaid
 
 _READINGS = 8
 _W = weights("reading")
@@ -53,7 +54,7 @@ class Planner:
         unread += self._not_averaged(found)
         doubts = (
             *found.doubts,
-            *(Doubt(position, NOT_READ) for position in unread),
+            *left_out_at(unread),
             *self._doubted_values(are_values=True),
             *(self._leaps(found.how) if isinstance(found.plan, a.SummaryOf) else ()),
         )
@@ -83,17 +84,15 @@ class Planner:
         )
         return [p for p in asks if p not in named]
 
-    def _doubted_values(self, *, are_values: bool) -> tuple[Doubt, ...]:
+    def _doubted_values(self, *, are_values: bool) -> tuple[Gap, ...]:
         """Doubt numbers and dates that cannot be, or that may be others."""
-        own = [chunk.problem for chunk in self.chunks if chunk.problem and chunk.is_value == are_values]
-        return tuple(Doubt(-1, why, tuple(values)) for why, *values in own)
+        return tuple(c.problem for c in self.chunks if c.problem is not None and c.is_value == are_values)
 
-    def _of_none(self) -> Iterator[Doubt]:
+    def _of_none(self) -> Iterator[Gap]:
         """Doubt what asks for the first none of something: `top 0`."""
         for phrase in self.question.phrases:
             if (best_of := phrase.superlative) is not None and best_of.number < 1:
-                why = "{!r} {} asks for nothing: the number is 1 or more"
-                yield Doubt(best_of.position, why, (str(best_of.number),))
+                yield uncomputed(f"{self.texts[best_of.position]} {best_of.number}")
 
     def _is_table(self) -> bool:
         question = self.question
@@ -110,7 +109,7 @@ class Planner:
             case "count":
                 found = self._chosen(self._restricted(), a.Count)
                 is_one = isinstance(found.plan, a.Count) and isinstance(found.plan.items, a.Items)  # comedies are many
-                return unplanned("nothing is asked of it") if is_one else self._not_stated(found)
+                return unplanned() if is_one else self._not_stated(found)
             case "ask":
                 return self._whether()
             case "choose":
@@ -138,12 +137,24 @@ class Planner:
         phrase = self.question.phrase
         if phrase.summary and (phrase.of is not None or not phrase.restrictions):
             found = self._summaries(phrase, phrase.summary[1])
-            return max(found, key=lambda own: own.score, default=unplanned("no such value"))
+            return max(found, key=lambda own: own.score, default=unplanned())
         if (listed := self.tables.listed()) is not None:
             return listed
         if phrase.superlative and (value := self._extreme_value(phrase, phrase.superlative)) is not None:
             return value
-        return self._chosen(self._restricted())
+        return self._chosen(self._kinds_of_named(phrase) or self._restricted())
+
+    def _kinds_of_named(self, phrase: NounPhrase) -> list[Denotation]:
+        """What kind of film a named film is: what its genre, format or another name for kinds leads to."""
+        match phrase.restrictions:
+            case [Predication(light="be", verb=(), preposition="", object=NounPhrase() as thing)] if phrase.kinds:
+                rel = Rel((), "of", asked="", hints=self.lexicon.hints["kind"], hops=1)
+                named = [one for one in self.phrases.denotations(thing) if one.is_named]
+                found = [made for one in named for made in self.connector.connect(one, rel) if not made.doubts]
+                above = [one.kept(ends(one.known, PropertyPath((Step(SUBCLASS_OF, "forward"),)))) for one in named]
+                found = found or [one for one in above if self.view.has_items(one.known)]
+                return best(found or [one.leaving_out(phrase.kinds) for one in named])
+        return []
 
     def _restricted(self) -> list[Denotation]:
         """What is asked for; a noun that nothing accounts for is left out, or is whatever a predicate leads to."""
@@ -179,22 +190,22 @@ class Planner:
         others = [one for one in ranked if one is not taken]
         doubts = [*taken.doubts]
         if ranked[0] is not taken and not ranked[0].doubts and ranked[0].rank > taken.rank + _W.likelier:
-            doubts.append(Doubt(-1, "a likelier reading comes to nothing"))
+            doubts.append(rival())
         rivals = [o for o in others if o.rank > taken.rank - _W.as_well and (taken.doubts or not o.doubts)]
         doubts += [self._as_well(o, taken) for o in rivals if not self._comes_to(o) <= self._comes_to(taken)][:1]
         doubts += [*self._of_empty_classes(taken), *self._leaps(taken.how)]
+        if not self._comes_to(taken):
+            doubts += [*self.phrases.restricting.of_no_such_thing(taken.known), *self._of_one_thing()]
         made, *more = (one.reading(one.known if plan is None else plan(one.known)) for one in (taken, *others))
         return replace(made, doubts=tuple(doubts), others=tuple(more))
 
-    def _as_well(self, other: Denotation, taken: Denotation) -> Doubt:
+    def _as_well(self, other: Denotation, taken: Denotation) -> Gap:
         """Doubt a reading beside which another fits as well, by the predicates that tell them apart."""
         ways = ((one.path, own.path) for one, own in zip(other.how, taken.how, strict=False) if one.path != own.path)
-        names = [repr(self.phrases.fit.text(path.steps[-1].predicate)) for path in next(ways, ())]
-        if len(set(names)) > 1:
-            return Doubt(-1, "{} fits the question as well as {}", tuple(names))
-        return Doubt(-1, "another reading fits as well")
+        names = [quoted(self.phrases.fit.text(path.steps[-1].predicate)) for path in next(ways, ())]
+        return rival(*names) if len(set(names)) > 1 else rival()
 
-    def _leaps(self, how: Sequence[Match]) -> tuple[Doubt, ...]:
+    def _leaps(self, how: Sequence[Match]) -> tuple[Gap, ...]:
         """Doubt a path whose first steps no word names, though words name others: books `by` somebody's child."""
         for words, path in how:
             named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
@@ -203,14 +214,20 @@ class Planner:
             odd = [one for one in odd if self.phrases.fit.text(one).split()[0] not in joints]
             is_leap = any(not (one in TAXONOMY or self.phrases.fit.is_location(one)) for one in odd)
             if is_leap and max(named) >= NEAR:
-                return (Doubt(-1, LEAP),)
+                return (unsaid(self.phrases.fit.text(odd[0])),)
         return ()
 
-    def _of_empty_classes(self, taken: Denotation) -> tuple[Doubt, ...]:
+    def _of_empty_classes(self, taken: Denotation) -> tuple[Gap, ...]:
         """Doubt what is said of a class of which nothing in the graph is."""
         kinds = {part.of for part in parts(taken.known) if isinstance(part, a.Instances)}
-        is_empty = any(not self.view.has_instances(kind) for kind in kinds)
-        return (Doubt(-1, "nothing in this graph is of a class that is asked about"),) if is_empty else ()
+        empty = [kind for kind in sorted(kinds, key=str) if not self.view.has_instances(kind)]
+        return tuple(map(known_elsewhere, self.phrases.fit.names(empty[:1])))
+
+    def _of_one_thing(self) -> Iterator[Gap]:
+        """Doubt that a noun is the name of one thing, where it is asked which such thing something is true of."""
+        phrase = self.question.phrase
+        if phrase.head is not None and phrase.head.is_name and not phrase.head.classes and phrase.asked:
+            yield from left_out_at([phrase.head.start])
 
     def _comes_to(self, one: Denotation) -> frozenset[object]:
         return self.view.members(one.known)
@@ -272,7 +289,7 @@ class Planner:
         rivals = [o for o in ranked if o.how != taken.how and o.rank > taken.rank - _W.as_well and not o.doubts]
         doubts = taken.doubts
         if any(bool(self._comes_to(other)) != bool(self._comes_to(taken)) for other in rivals):
-            doubts = (*doubts, Doubt(-1, "another reading says otherwise"))
+            doubts = (*doubts, rival())
         doubts += self._of_empty_classes(taken)
         others = tuple(other.reading(_exists(other.known)) for other in ranked if other is not taken)
         plan = _exists(taken.known)
@@ -304,7 +321,7 @@ class Planner:
         """Whether there is any, or so many, of what a phrase denotes."""
         subjects, quantity = self.phrases.denotations(phrase), phrase.quantity
         if subjects and subjects[0].is_named:
-            return unplanned("nothing is asked of it")
+            return unplanned()
         if quantity is None:
             return self._chosen(self.phrases.predicating.settled_of(subjects), a.Exists)
         things = self.phrases.denotations(replace(self.question.phrase, quantity=None))
@@ -362,7 +379,7 @@ class Planner:
         parts = [best(self.phrases.denotations(part), 1) for part in choices.parts] if choices is not None else []
         named = [own[0] for own in parts if own and own[0].is_named]
         if len(named) < max(2, len(parts)):
-            return unplanned("choices")
+            return unplanned()
         terms = tuple(t for one in named if isinstance(one.items, a.Items) for t in one.items.terms)
         found = [Denotation(a.Items(terms), 1.0, tuple(doubt for one in named for doubt in one.doubts))]
         if not phrase.restrictions and phrase.superlative:

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Rel, back, best, ends, met, union
+from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, union
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
 from kgsparql.plans.named_words import Part
 from kgsparql.plans.weights import weights
@@ -17,6 +16,7 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import CLASS_ABOVE, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity
+from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival, unsaid
 
 _W = weights("said")
 _GIVEN, _TRIED = 5, 3
@@ -46,7 +46,7 @@ class Predicating(Part):
             other = replace(other, items=a.Either((other.items, *below[SUBCLASS_OF]))) if below else other
         if (other.classes and phrase.of is None) or isinstance(other.items, a.Instances | a.Minus):
             if isinstance(given.items, a.Items) and not any(self.view.classes_of(given.items.terms).values()):
-                given = given.doubted(Doubt(-1, "nothing in this graph says what it is"))
+                given = given.doubted(other_kind("such a thing", "of no class"))
             return [
                 replace(one, classes=other.classes or given.classes, head=()).leaving_out(given.head)
                 for one in met(given, [other])
@@ -75,10 +75,16 @@ class Predicating(Part):
             label = self.fit.label_roots(one.how[-1].path.steps[-1].predicate)
             is_said = not label.isdisjoint(self.fit.roots_of(given.classes))
             if self.view.members(one.known):
-                found.append(one if is_said else one.doubted(Doubt(-1, UNSAID)))
+                found.append(
+                    one if is_said else one.doubted(unsaid(self.fit.text(one.how[-1].path.steps[-1].predicate)))
+                )
+        wanted = self.fit.names(sorted(given.classes, key=str))[0]
         # the class may only be untold in the graph: `which city is the capital`
         unlike = replace(other, score=given.score + other.score - _W.unlike, asked=given.asked, classes=frozenset())
-        return [*met(given, found), unlike.doubted(Doubt(-1, "the graph does not say that these are such"))]
+        return [
+            *met(given, found),
+            unlike.doubted(other_kind(wanted, "not said to be one")),
+        ]
 
     def _is_one_of(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """X is Y, where Y is named: the same, below it in a taxonomy, or said so by some predicate."""
@@ -131,7 +137,7 @@ class Predicating(Part):
                     a.Where(given.known, a.Value(path, "text"), "=", TRUE), fit, Match(" ".join(texts), path)
                 )
                 is_told = not given.is_named or self.view.has_items(ends(given.known, path))
-                yield kept if is_told else kept.doubted(Doubt(-1, "the graph does not say that these are such"))
+                yield kept if is_told else kept.doubted(known_elsewhere(self.fit.text(predicate)))
 
     def settled(self, given: Denotation) -> Denotation:
         """The same, with the words before its noun as what is said of it: `radioactive elements`."""
@@ -277,20 +283,21 @@ class Predicating(Part):
 
     def _values_beside(
         self, option: MeasureFit, other: Denotation, by: Comparative, *, is_order: bool
-    ) -> Iterator[tuple[Literal, *tuple[Doubt, ...]]]:
+    ) -> Iterator[tuple[Literal, *tuple[Gap, ...]]]:
         """The value of another thing that a measure is compared with; where nothing says which, any time of it."""
         ways = self.times(other, by.event)[:1] if by.event else [option]
-        doubts: list[Doubt] = []
+        doubts: list[Gap] = []
         found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
         if not found and is_order and not by.event:
-            ways, doubts = self.times(other, ())[:1], [Doubt(-1, UNSAID)]
+            ways = self.times(other, ())[:1]
+            doubts = [unsaid(self.fit.text(own.last)) for own in ways]
             found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
         if isinstance(option.measure, a.HowMany):
             yield (Literal(len(found)),)
             return
         known = sorted((own for one in found if (own := as_kind(one, option.kind)) is not None), key=str)
         if len(known) > 1:
-            doubts.append(Doubt(-1, "there are several values to compare with, such as {}", (known[0].value,)))
+            doubts.append(rival("another value", known[0].value))
         for value in known[:1]:
             yield value, *doubts
 

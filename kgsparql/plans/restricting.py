@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import UNSAID
-from kgsparql.plans.denotation import Denotation, Doubt, Rel, Role, back, best, ends, joined, met, of_classes
+from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import Part
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Quantity, Restriction, Superlative
+from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, quoted, rival, unsaid
 
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
 
@@ -48,11 +48,14 @@ class Restricting(Part):
             return self._shared(given, said, said.object)
         return self._by_argument(given, said)
 
+    def _last_step_of(self, one: Denotation) -> str:
+        return self.fit.text(one.how[-1].path.steps[-1].predicate)
+
     def _without_others(self, one: Denotation) -> Denotation:
         way = one.how[-1].path if one.how else None
         start = next((own.start for own in parts(one.items) if isinstance(own, a.Ends) and own.path == way), None)
         if way is None or start is None:
-            return one.doubted(Doubt(-1, "whether it is the only one is left out"))
+            return one.doubted(left_out("only"))
         return replace(
             one, items=a.Minus(one.known, a.Has(one.known, back(way), a.Minus(ends(one.known, back(way)), start)))
         )
@@ -181,7 +184,7 @@ class Restricting(Part):
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         found = [self._but_themselves(one, phrase) for one in found]
         if said.light == "do" and not verb:  # the verb was not read
-            return [one.doubted(Doubt(-1, UNSAID)) for one in found]
+            return [one.doubted(unsaid(self._last_step_of(one))) for one in found]
         return found
 
     def _but_themselves(self, one: Denotation, phrase: NounPhrase) -> Denotation:
@@ -293,10 +296,10 @@ class Restricting(Part):
                 base = replace(given, items=of_classes(kinds) if whole is None else whole.items, classes=kinds, head=())
             if base.items is not None and one.items is not None:
                 without = replace(one, items=a.Minus(base.items, one.items), classes=base.classes, asked=given.asked)
-                found.append(without.doubted(*self._named_more(given, one), *self._of_no_such_thing(one.items)))
+                found.append(without.doubted(*self._named_more(given, one), *self.of_no_such_thing(one.items)))
         return found
 
-    def _named_more(self, given: Denotation, one: Denotation) -> Iterator[Doubt]:
+    def _named_more(self, given: Denotation, one: Denotation) -> Iterator[Gap]:
         """Doubt that something is missing which may be said in another way: no port, but a home port."""
         if not (isinstance(one.items, a.Has) and one.items.to is None and len(one.items.path.steps) == 1):
             return
@@ -305,18 +308,25 @@ class Restricting(Part):
         for use in self.view.uses(given.known):
             if use.step != own and said < self.fit.label_roots(use.step.predicate):
                 names = [self.fit.text(step.predicate) for step in (own, use.step)]
-                yield Doubt(-1, "{!r} is missing, but there is {!r}", tuple(names))
+                yield rival(*map(quoted, reversed(names)))
 
-    def _of_no_such_thing(self, items: a.ItemSet) -> Iterator[Doubt]:
-        """Doubt a negation of what is said of nothing like a thing that is named: who studied *at* a country?"""
+    def of_no_such_thing(self, items: a.Plan) -> Iterator[Gap]:
+        """Doubt that something is not so which is said of nothing like what it is asked of: studied *at* a country."""
         for part in parts(items):
-            if not isinstance(part, a.Ends) or not isinstance(part.start, a.Items):
+            if isinstance(part, a.Ends):
+                start, steps = part.start, part.path.steps
+            elif isinstance(part, a.Has):
+                start, steps = part.items, part.path.steps
+            else:
                 continue
-            known, kinds = self.view.profiler.at_ends(part.path.steps[0].predicate), self.view.classes_in(part.start)
-            near = known.subjects if part.path.steps[0].direction == "forward" else known.objects
-            if kinds and near and kinds.isdisjoint(near) and not self.view.has_items(part):
-                label = self.fit.text(part.path.steps[0].predicate)
-                yield Doubt(-1, "{!r} is said of nothing of this kind in the graph", (label,))
+            kinds = self.view.classes_in(start)
+            for step in steps:
+                known = self.view.profiler.at_ends(step.predicate)
+                near, far = (known.subjects, known.objects)[:: 1 if step.direction == "forward" else -1]
+                if kinds and near and kinds.isdisjoint(near):
+                    yield known_elsewhere(self.fit.text(step.predicate))
+                    return
+                kinds = far
 
     def _broadest_class(self, items: a.ItemSet) -> IRI | None:
         kinds = [kind for kind in self.view.classes_in(items) if self.view.has_instances(kind)]
@@ -347,13 +357,13 @@ class Restricting(Part):
         verb = self.words.positions_of_verb(said)
         if not verb:
             is_cut_off = said.light in {"have", "do"} or (said.light == "be" and not said.verb)
-            return [given.doubted(Doubt(-1, "nothing is said after the verb")) if is_cut_off else given]
+            return [given.doubted(left_out(said.light)) if is_cut_off else given]
         if given.is_free:
             return [replace(given, head=(*given.head, *verb))]
         found = self.predicating.has(given, Denotation(None, head=verb), NounPhrase())
         texts, ways = self.connector.at(verb), [one.how[-1].path.steps[-1].predicate for one in found]
         if any(self.fit.whole(texts, own) == SAME for own in ways):  # completed: it has a `completion date`
-            found = [one.doubted(Doubt(-1, UNSAID)) for one in found]
+            found = [one.doubted(unsaid(self._last_step_of(one))) for one in found]
         return found or [given.leaving_out(verb)]
 
     # --- the same

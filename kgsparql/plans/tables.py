@@ -10,14 +10,12 @@ from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import (
     Denotation,
-    Doubt,
     Match,
     PlannedReading,
     Rel,
     back,
     best,
     ends,
-    left_out,
     unplanned,
 )
 from kgsparql.plans.measuring import MeasureFit
@@ -25,6 +23,7 @@ from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.reading.clauses import NounPhrase, Predication, Restriction, Superlative, relations
+from kgsparql.reading.gaps import left_out_at, uncomputed
 
 _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
 _COLUMN = "value"
@@ -219,9 +218,9 @@ class TablePlanner:
             left += positions if not (any(found) or is_name) else ()
             shows_items = shows_items and not (any(found) and names_stand and is_name)
         if not made:
-            return PlannedReading(key.known, key.score, (*key.doubts, *left_out(left)))
+            return PlannedReading(key.known, key.score, (*key.doubts, *left_out_at(left)))
         table = a.ItemTable(key.known, tuple(made.values()), shows_items=shows_items)
-        return PlannedReading(table, key.score, (*key.doubts, *left_out(left)))
+        return PlannedReading(table, key.score, (*key.doubts, *left_out_at(left)))
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
         """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
@@ -283,12 +282,12 @@ class TablePlanner:
         else:
             is_rounded = digits is None
         if not is_rounded:
-            found = replace(found, doubts=(*found.doubts, Doubt(-1, "rounding is asked, and not done")))
+            found = replace(found, doubts=(*found.doubts, uncomputed("", "rounding")))
         plan = found.plan
         if self.question.asks_value and isinstance(plan, a.ItemSet):
             kept = next((own for own in parts(plan) if isinstance(own, a.Top | a.Where)), None)
             if kept is None or isinstance(kept.measure, a.Constant):
-                return replace(found, doubts=(*found.doubts, Doubt(-1, "how many is asked, too, and not computed")))
+                return replace(found, doubts=(*found.doubts, uncomputed("", "how many")))
             name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
             return replace(found, plan=_table(plan, kept.measure, name))
         if order is None or plan is None:
@@ -309,7 +308,7 @@ class TablePlanner:
                 name = self.fit.text(options[0].last)
                 return replace(found, plan=replace(_table(plan, measure, name), largest_first=order.is_largest))
             return replace(found, plan=ordered)
-        return replace(found, doubts=(*found.doubts, *left_out([order.position])))
+        return replace(found, doubts=(*found.doubts, *left_out_at([order.position])))
 
     def _column_to_order_by(
         self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureFit]

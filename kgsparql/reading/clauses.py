@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.reading.gaps import Gap
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
 Light = OneOf["", "be", "have", "do"]
@@ -60,7 +61,7 @@ class Chunk:
     date: Literal | None = None
     last: Decimal | Literal | None = None
     unit: str = ""
-    problem: tuple[str, ...] = ()
+    problem: Gap | None = None
 
     @property
     def span(self) -> range:

@@ -242,9 +242,9 @@ class Form:
         own, texts = self.language, self.read.texts
         is_number = self.phrase.of is not None and self.words(self.noun) in own.count_words
         if self.asks == "count" or is_number:
-            yield self._said_by(own.amounts | own.count_words | own.how_words), "how many there are"
+            yield self._said_by(own.amounts | own.count_words | own.how_words) or "how many", "how many there are"
         elif self.asks == "ask":
-            yield texts[0], "for yes or no"
+            yield "yes or no", "for yes or no"
         elif self.asks != "set":
             yield self._said_by(own.or_words | own.than_words), "for a comparison"
         if self.phrase.asked in own.reasons:

@@ -75,6 +75,11 @@ class Lexicon:
         sorts = frozenset(word for names in self.sorts.values() for name in names for word in name.split())
         return sorts.union(self.measure_words, self.time_nouns, self.place_nouns, self.count_words)
 
+    def sex_of(self, word: str) -> frozenset[str]:
+        """Return the words for a woman, or for a man, of which a word is one: those of ``daughter``."""
+        found: frozenset[str] = next((own for own in (self.female, self.male) if word in own), frozenset())
+        return found
+
     def other_ends(self, word: str) -> tuple[str, ...]:
         """Return the words that name the same relation as one, seen from its other end: ``child`` of ``parents``."""
         others: tuple[str, ...] = self.inverse.get(stem(word)) or self.inverse.get(word, ())

@@ -14,6 +14,7 @@ from kgsparql.linking.words import TextToken
 from kgsparql.rdf.literals import converted
 from kgsparql.rdf.terms import IRI, XSD, Literal
 from kgsparql.reading.clauses import Chunk
+from kgsparql.reading.gaps import Gap, may_mean, uncomputed
 from kgsparql.reading.lexicon import Lexicon
 
 _YEAR = 4  # digits
@@ -25,12 +26,6 @@ _NUMERIC_DATE = re.compile(
     r"|(?P<one>\d{1,2})(?P<sign>[./-])(?P<two>\d{1,2})(?P=sign)(?P<year>\d{4}))(?![\w/-]|\.\d)",
     re.IGNORECASE,
 )
-NO_DATE = "there is no such date as {!r}"
-ANY_ORDER = "{!r} may be {} or {}: write the one that you mean"
-ANY_PERIOD = "{!r} may be the years until {} or until {}"
-TOO_LONG = "{!r} has more digits than can be compared"
-BACKWARDS = "{!r} ends before it begins"
-TWO_UNITS = "{!r} has two units that are not converted"
 
 
 @lru_cache(maxsize=8)
@@ -77,9 +72,9 @@ class ValueFinder:
         for at in range(len(self.texts)):
             if (said := date_at(self.texts, at, self.language)) is not None:
                 chunk = self._chunk_of(at, at + said[1], is_strong=True, date=said[0])
-                yield chunk if chunk.date else replace(chunk, problem=(NO_DATE, chunk.text))
+                yield chunk if chunk.date else replace(chunk, problem=uncomputed(chunk.text))
 
-    def _date_in_digits(self, found: re.Match[str]) -> tuple[Literal | None, tuple[str, ...]]:
+    def _date_in_digits(self, found: re.Match[str]) -> tuple[Literal | None, Gap | None]:
         """Read a date in digits, and what is to be doubted of it: which number is the day, where both may be."""
         if found["iso"] is not None:
             texts = [re.sub(r"(?<=T\d\d:\d\d)(?!:)", ":00", found["iso"].upper())]
@@ -89,8 +84,8 @@ class ValueFinder:
             order = self.language.date_orders.get(found["sign"], "")
             texts = {"day": texts[:1], "month": texts[1:]}.get(order, texts)
         known = list(dict.fromkeys(own for text in texts if (own := _date_of_match(text)) is not None))
-        why = ANY_ORDER if known else NO_DATE
-        return next(iter(known), None), () if len(known) == 1 else (why, found[0], *(own.value for own in known))
+        doubt = may_mean(found[0], *(own.value for own in known)) if known else uncomputed(found[0])
+        return next(iter(known), None), doubt if len(known) != 1 else None
 
     # --- Numbers
 
@@ -120,7 +115,7 @@ class ValueFinder:
             return None
         made = self._chunk_of(at, end, number=Decimal(first), last=Decimal(first + years - 1), is_strong=True)
         if years == 10 and first % _HUNDRED == 0:
-            made = replace(made, problem=(ANY_PERIOD, made.text, str(first + 9), str(first + 99)))
+            made = replace(made, problem=may_mean(made.text, f"until {first + 9}", f"until {first + 99}"))
         return made if years else None
 
     def _number_at(self, start: int, taken: set[int]) -> Chunk | None:
@@ -145,7 +140,7 @@ class ValueFinder:
         exponent = number.as_tuple().exponent
         is_long = not isinstance(exponent, int) or number.adjusted() >= _DIGITS or exponent < -_DIGITS
         if is_long:
-            return replace(chunk, is_strong=True, problem=(TOO_LONG, chunk.text))
+            return replace(chunk, is_strong=True, problem=uncomputed(chunk.text))
         return replace(chunk, number=number)
 
     def _spoken_at(self, start: int) -> tuple[Decimal | None, int]:
@@ -208,7 +203,7 @@ class ValueFinder:
             last += first // _HUNDRED * _HUNDRED  # 1914-18
         made = self._chunk_of(one.start, other.end, is_strong=True, unit=unit)
         if first is None or _order_key(first) > _order_key(last):
-            return replace(made, problem=(BACKWARDS if first is not None else TWO_UNITS, made.text))
+            return replace(made, problem=uncomputed(made.text))
         number, day = (first, None) if isinstance(first, Decimal) else (None, first)
         return replace(made, number=number, date=day, last=last, problem=one.problem or other.problem)
 

@@ -46,7 +46,7 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
 
 
 COLUMNS = [
-    "status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers", "confidence",
+    "status", "rank", "best", "answer", "type", "value", "datatype", "language", "score", "markers", "confidence",
     "reason",
 ]  # fmt: skip
 """Of a row; questions from stdin have ``id`` and ``question`` before them."""
@@ -206,5 +206,5 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
         (status, python_value(one.term), one.label, one.description, one.score, one in best, one.markers, sure)
         for one in answer.answers
     ]
-    names = ("status", "answer", "label", "description", "score", "is_best", "markers", "confidence")
+    names = ("status", "answer", "label", "description", "score", "best", "markers", "confidence")
     return data_frame({name: [row[i] for row in rows] for i, name in enumerate(names)})

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Reading, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Reading, Retrieval
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.kinds_found import amount_gaps
@@ -29,8 +29,9 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised
 from kgsparql.rdf.vocabulary import REIFIES, STATEMENT_PARTS, UNWALKED, is_mediator
 from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import Gap, other_kind, rival
 
-_READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for something that is not in this graph")
+_READ_OTHERWISE = rival("a reading with no answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ def _is_lookup(plan: a.Plan | None) -> bool:
 
 
 _MOST_FACTS = 5
-_UNSAID = Gap("kind", "", "this asks about a statement, and nothing in this graph is said of that")
+_UNSAID = other_kind("what is said of a statement", "not that")
 _NODE, _ABOUT, _ANSWER = map(g.Variable, ("node", "about", "answer"))
 
 
@@ -218,7 +219,7 @@ def told_of_fact(session: Session) -> Retrieval | None:
     rivals += [end.value for end in first.ends[1:] if is_time and isinstance(end, Literal)]
     told = {item.triples[0].triple for item in found}
     rivals += [triple_text(fact, session.labels(fact, in_grace=True)) for fact in computed.facts if fact not in told]
-    gaps = [Gap("reading", "", "{} fits the question as well as {}", (one, first.marker)) for one in rivals[:1]]
+    gaps = [rival(one, first.marker) for one in rivals[:1]]
     labels = session.labels(first.ends, in_grace=True)
     answers = tuple(AnswerTerm(end, labels[end], 1.0, (first.marker,)) for end in first.ends)
     text = f"{'; '.join(one.label for one in answers)} [{first.marker}]\n({first.text})"

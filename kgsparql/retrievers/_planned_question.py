@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval, Support
+from kgsparql.answering.answer import AnswerTerm, Retrieval, Support
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.confidence import calibration, signals_of, support_of_plan
 from kgsparql.answering.entity_linking import link_entities
@@ -21,6 +21,7 @@ from kgsparql.plans.writing import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.form import described
+from kgsparql.reading.gaps import rival
 
 _TIED = 0.01  # plans whose fits are no further apart are equally likely
 
@@ -134,7 +135,7 @@ def planned_question(session: Session) -> PlannedQuestion:
         session.notes.drop(MISSING_NAME, () if first.left_out else session.notes.texts)  # all words were read
         tied = next((one for one in others if one.plan != first.plan and abs(first.score - one.score) < _TIED), None)
         if tied is not None:
-            gaps = (*gaps, Gap("reading", "", "{} fits the question as well as {}", (tied.words, first.words)))
+            gaps = (*gaps, rival(tied.words, first.words))
         best = [AnswerTerm(term, labels[term]) for term in computed.terms]
         signals = signals_of(support_of_plan(found.reading), gaps, best, is_computed=True)
         confidence = calibration().probability(signals)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from kgsparql.answering import coverage
-from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Gap, InferenceStep, Retrieval
+from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, InferenceStep, Retrieval
 from kgsparql.answering.choosing import MAX_PASSAGE
 from kgsparql.answering.readings import put_together, quoted_passage
 from kgsparql.answering.session import Session
@@ -30,6 +30,7 @@ from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import Labels, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.reading.gaps import not_the_graphs
 from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, query_through
 
 _MAX_NAME = 90  # characters, so that the number after it is never cut off
@@ -41,8 +42,7 @@ MEMBERS: dict[str, Any] = {
 }  # fmt: skip
 """What a reply may be asked for, by name."""
 
-_UNCHAINED = Gap("reading", "", "the facts that the model used do not lead from what the question names to {}")
-_OWN_STEP = Gap("reading", "", "one step is the model's own, and is not in the graph")
+_OWN_STEP = not_the_graphs("one step is the model's own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ def answered(
     steps, own = checked_steps(said, sheet, made.evidence)
     labels = session.labels(lost[:3], in_grace=True)
     names = "; ".join(printable(label, 60) for label in labels.values())
-    gaps = (*made.gaps, *([replace(_UNCHAINED, values=(names,))] if lost else []), *([_OWN_STEP] if own else []))
+    gaps = (*made.gaps, *([not_the_graphs(f"no facts lead to {names}")] if lost else []), *([_OWN_STEP] if own else []))
     if any(way.property_path.goes_back for way in chains):  # who shares a country is asked for in so many words
         gaps = (*gaps, *coverage.gaps(session, made))
         made = replace(made, is_judged=True)

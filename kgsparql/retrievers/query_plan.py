@@ -17,7 +17,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Any, cast
 
-from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
@@ -45,6 +45,7 @@ from kgsparql.plans.type_check import check, parts, terms_in
 from kgsparql.plans.writing import none_in_words
 from kgsparql.rdf.literals import ratios
 from kgsparql.rdf.terms import IRI, Literal, printable
+from kgsparql.reading.gaps import Gap, left_out
 from kgsparql.reading.lexicon import lexicon
 
 RULES = """\
@@ -129,7 +130,7 @@ class QueryPlan(Retriever):
         if writing.best is None:
             return None
         left = writing.left_out
-        gaps: tuple[Gap, ...] = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
+        gaps: tuple[Gap, ...] = (left_out(left),) if left else ()
         gaps += tuple(gap for gap in plan_gaps(writing.best, session) if gap.code in HELD or not session.settles_words)
         return computed_retrieval(writing.best, session, gaps=gaps)
 

@@ -215,8 +215,8 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
     if "answer" not in run:
         return {}
     answer = run["answer"]
-    gaps = [gap["text"] for gap in answer["not_understood"]]
-    aside = _ASIDE | ({"namesakes"} if any(gap["code"] == "ambiguous" for gap in answer["not_understood"]) else set())
+    gaps = [gap["text"] for gap in answer["gaps"]]
+    aside = _ASIDE | ({"namesakes"} if any(gap["code"] == "ambiguous" for gap in answer["gaps"]) else set())
     notes = [note for note in answer["notes"] if note["code"] not in aside and note["text"] not in gaps]
     left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
     likely = [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []

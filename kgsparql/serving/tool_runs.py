@@ -290,7 +290,7 @@ def _ask_result(answer: Answer, given: Any) -> Json:
         "status": answer.status, "text": _answer_text(answer), "confidence": answer.confidence,
         "is_ranked": answer.is_ranked, "grounding": answer.grounding,
         "answers": [
-            _meaning_json(one, markers=[own for own in one.markers if own in markers], is_best=one in best)
+            _meaning_json(one, markers=[own for own in one.markers if own in markers], best=one in best)
             for one in answers
         ],
         "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
@@ -301,7 +301,7 @@ def _ask_result(answer: Answer, given: Any) -> Json:
             )
             for link in answer.linked
         ],
-        "not_understood": gaps,
+        "gaps": gaps,
         "notes": notes,
         "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
     }  # fmt: skip

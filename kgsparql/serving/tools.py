@@ -111,7 +111,7 @@ class AskTool(Tool):
     """Answer one whole question from the graph, with the triples each answer rests on and the SPARQL that finds them.
 
     Use it first: it finds the names, searches around them and computes counts. Without a language model behind it
-    (`is_ranked`), answers are candidates in order; `is_best` marks those that are the answer as far as can be told:
+    (`is_ranked`), answers are candidates in order; `best` marks those that are the answer as far as can be told:
     check the evidence, and which way its arrows go. `confidence` is how likely these are right. If it is `partial`,
     none is sure and little is shown: `text` says what is in doubt; ask again in other words, or use `plan`, `show` or
     `query`. If `linked` has the wrong thing for a name, ask again with `entities`. It knows nothing but the graph.
@@ -119,7 +119,7 @@ class AskTool(Tool):
 
     result = {
         "status": "string", "text": "string", "confidence": "number", "is_ranked": "boolean", "grounding": "string",
-        "answers": "array", "evidence": "array", "linked": "array", "not_understood": "array", "notes": "array",
+        "answers": "array", "evidence": "array", "linked": "array", "gaps": "array", "notes": "array",
     }  # fmt: skip
 
     question: Annotated[

@@ -51,7 +51,7 @@ class LoggedQuestion:
 
     def _own_answers(self) -> dict[str, Any] | None:
         """Return the best answers; ``None`` if they are more than the log has, or are only in the text."""
-        best = [one["term"] for one in self.answer.get("answers", ()) if one["is_best"]]
+        best = [one["term"] for one in self.answer.get("answers", ()) if one.get("best", one.get("is_best"))]
         kinds = {term["type"] for term in best}
         if not best:
             return {"answers": []} if self.answer["status"] in {"not_in_graph", "no_entity"} else None

@@ -141,27 +141,27 @@ def test_plain_lines_and_rows_are_the_sure_answers_and_nothing_else(run: Run) ->
     asked = ("ask", "Who were the women Albert Einstein was married to?", "-k", NOBEL, "-q")
     assert run(*asked, "-f", "plain").stdout == "Elsa Einstein\nMileva Marić\n"
     rows = list(csv.DictReader(io.StringIO(run(*asked, "-f", "csv").stdout)))
-    assert [row["answer"] for row in rows if row["is_best"] == "true"] == ["Elsa Einstein", "Mileva Marić"]
+    assert [row["answer"] for row in rows if row["best"] == "true"] == ["Elsa Einstein", "Mileva Marić"]
     assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, len(rows) + 1)]
     assert 0.8 < float(rows[0].pop("confidence")) < 1
     assert {**rows[0], "score": ""} == {
-        "status": "answered", "rank": "1", "is_best": "true", "answer": "Elsa Einstein", "type": "uri",
+        "status": "answered", "rank": "1", "best": "true", "answer": "Elsa Einstein", "type": "uri",
         "datatype": "", "language": "", "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "",
         "markers": "P1", "reason": "",
     }  # fmt: skip
     born = run("ask", "When was Niels Bohr born?", "-k", NOBEL, "-q", "-f", "csv").stdout.splitlines()
-    assert born[0].split(",")[:4] == ["status", "rank", "is_best", "answer"]
+    assert born[0].split(",")[:4] == ["status", "rank", "best", "answer"]
     assert born[1].split(",")[3:7] == ["1885-10-07", "literal", "1885-10-07", f"{XSD}date"]
     none = run("ask", "Who painted Xyzzyplugh?", "-k", NOBEL, "-q", "-f", "plain")
     assert (none.stdout, none.exit_code) == ("", 3)
     asked = ("ask", "Is Ève Curie a child of Marie Curie?", "-k", NOBEL, "--no-model", "-r", "path_ranking")
     plain, rows = (run(*asked, "-f", form) for form in ("plain", "csv"))
     assert (plain.stdout, plain.exit_code, rows.exit_code) == ("", 3, 3)
-    assert plain.stderr.startswith("No sure answer: this asks for yes or no")
+    assert plain.stderr.startswith("No sure answer: what 'yes or no' asks for is not computed")
     assert rows.stderr == plain.stderr
     (first, *_) = csv.DictReader(io.StringIO(rows.stdout))
-    assert (first["status"], first["rank"], first["is_best"]) == ("partial", "1", "false")
-    assert first["reason"].startswith("this asks for yes or no")
+    assert (first["status"], first["rank"], first["best"]) == ("partial", "1", "false")
+    assert first["reason"].startswith("what 'yes or no' asks for")
     assert run(*asked, "-f", "plain", "-q").stderr == ""
 
 
@@ -271,6 +271,6 @@ def test_the_command_takes_the_least_confidence(run: Run) -> None:
     done = run(*asked, stdin=f"{BORN}\n")
     assert done.exit_code == 3
     found = json.loads(done.stdout)
-    assert [gap["code"] for gap in found["not_understood"]] == ["confidence"]
+    assert [gap["code"] for gap in found["gaps"]] == ["confidence"]
     assert set(found["details"]["signals"]) == set(SIGNALS)
     assert run(*asked[:-1], "1.5", stdin=BORN).exit_code == 2

@@ -94,7 +94,7 @@ def test_the_command_line_takes_graphs_of_any_kind(halves: tuple[Path, Path], se
     named = ["-k", str(halves[0]), "-k", served]
     run = CliRunner()
     asked = run.invoke(app, ["ask", ASKED, *named, "--no-model", "--embedder", "none", "-f", "json"])
-    assert asked.exit_code == (3 if json.loads(asked.stdout)["not_understood"] else 0), asked.output
+    assert asked.exit_code == (3 if json.loads(asked.stdout)["gaps"] else 0), asked.output
     evidence = json.loads(asked.stdout)["evidence"]
     assert {one["source"] for item in evidence for one in item["queries"]} == {str(halves[0]), served}
     told = run.invoke(app, ["info", *named, "-f", "json"])

@@ -26,7 +26,8 @@ void:triples 30000000 ;
   void:propertyPartition [ void:property rdfs:label ; void:triples 900 ],
     [ void:property dbo:birthPlace ; void:triples 1500000 ] .
 """
-COUNTED, NOT_COUNTED = "How many scientists are there?", "'scientist' was not counted: the endpoint says that there are"
+COUNTED = "How many scientists are there?"
+NOT_COUNTED = "this may not be all: 'scientist' was not counted: the endpoint says that there are"
 
 
 class Describing(Proxy):
@@ -89,7 +90,7 @@ def test_what_is_too_large_is_not_counted_and_only_answers_that_need_it_are_not_
         assert answered(knowledge.ask("How many cities are there?")) == ("answered", "98", [])
         assert len(counts_sent(proxy)) == 1
         in_german = knowledge.ask("Wie viele Wissenschaftler gibt es?", language="de")
-        assert in_german.gaps[0].text.endswith("nach mehr als einer Million wird nicht gefragt")
+        assert in_german.gaps[0].text.startswith("das ist vielleicht nicht alles: ")
         assert len(proxy.of("void#")) == 1
         quick = KnowledgeBase(EndpointGraph(proxy.url, profile=replace(UNKNOWN, quick_counts=True)), embedder="none")
         assert answered(quick.ask(COUNTED)) == ("answered", "96", [])
@@ -137,7 +138,7 @@ def test_classes_of_a_wikibase_are_not_counted_either(tmp_path: Path, monkeypatc
     with simulated(items, tmp_path) as (simulator, _):
         knowledge = KnowledgeBase(EndpointGraph(simulator.url, profile=simulator.profile()), embedder="none")
         status, label, gaps = answered(knowledge.ask("How many instances of human are there?"))
-        assert (status, label, gaps[0][:21]) == ("partial", "12000000", "'human' was not count")
+        assert (status, label, gaps[0][21:42]) == ("partial", "12000000", "'human' was not count")
         assert answered(knowledge.ask("How many instances of city are there?")) == ("answered", "1", [])
         assert len([request for request in simulator.of("COUNT(") if "AS ?value" in request.query]) == 1
         assert simulator.throttled == 0

@@ -100,7 +100,7 @@ def test_no_text_of_the_tools_names_what_only_a_terminal_has(toolbox: kgsparql.T
     for question in ("What is the mass of Marie Curie?", "Who was Batman?", "Where was Bragg born?", "the largest Xyz"):
         for tool in ("ask", "plan"):
             found = toolbox.call_tool(tool, {"question": question})
-            said += [found.get("text", ""), *found["notes"], *found.get("not_understood", found.get("doubts", []))]
+            said += [found.get("text", ""), *found["notes"], *found.get("gaps", found.get("doubts", []))]
     for name, arguments in (("show", {"entity": "Nobody"}), ("find", {"text": "?"}), ("ask", {"question": " "})):
         with pytest.raises(KgsparqlError) as error:
             toolbox.call_tool(name, arguments)
@@ -175,8 +175,8 @@ def test_in_doubt_nothing_is_best() -> None:
     assert answer["status"] == "partial"
     said = "nothing in this graph is called 'Toulouse'"
     assert answer["text"].startswith(f"No sure answer: {said}")
-    assert answer["not_understood"][0] == said
-    assert [one["is_best"] for one in answer["answers"]] == [False] * len(answer["answers"])
+    assert answer["gaps"][0] == said
+    assert [one["best"] for one in answer["answers"]] == [False] * len(answer["answers"])
     assert not any("not found in the graph" in note for note in answer["notes"])
 
 
@@ -184,7 +184,7 @@ def test_a_sure_answer_is_the_text_and_brings_only_its_own_evidence(toolbox: kgs
     born = {"question": "Where was Marie Curie born?"}
     answer = toolbox.call_tool("ask", born)
     assert answer["text"] == "Warsaw [P1]"
-    assert [one["label"] for one in answer["answers"] if one["is_best"]] == ["Warsaw"]
+    assert [one["label"] for one in answer["answers"] if one["best"]] == ["Warsaw"]
     assert [item["marker"] for item in answer["evidence"]] == ["P1"]
     doubted = {"question": "Where was Marie Curie crowned?", "max_answers": 1, "max_evidence": 3}
     few = toolbox.call_tool("ask", doubted)

@@ -194,7 +194,7 @@ def test_where_a_plan_cannot_be_run_the_next_one_is_with_a_doubt_and_then_paths(
         asked(CHILDREN),
     )
     assert by_next.status == "partial"
-    assert "the likeliest reading could not be computed" in [*map(str, by_next.notes), *map(str, by_next.gaps)]
+    assert any("a reading that could not be computed" in str(one) for one in (*by_next.notes, *by_next.gaps))
     assert [one.label for one in by_paths.best] == ["2"]
     for answer in (by_next, by_paths):
         assert "a plan could not be run: too much" in map(str, answer.notes)

@@ -30,6 +30,15 @@ def test_at_most_ten_modules_are_in_no_wing() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= 10
 
 
+def test_what_is_in_doubt_is_one_of_twelve_sentences_chosen_in_one_file() -> None:
+    made: dict[str, set[str]] = defaultdict(set)
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Gap":
+                made[file.relative_to(PACKAGE).as_posix()].add(ast.unparse(node.args[2]))
+    assert {file: len(sentences) for file, sentences in made.items()} == {"reading/gaps.py": 12}
+
+
 @pytest.mark.parametrize("wing", WINGS, ids=lambda wing: wing.name)
 def test_a_wing_says_what_it_is_for_what_it_may_use_and_which_file_to_open_first(wing: Path) -> None:
     text = ast.get_docstring(ast.parse((wing / "__init__.py").read_text(encoding="utf-8"))) or ""

@@ -66,7 +66,7 @@ def test_numbers_that_are_not_listed_are_dropped_and_counted_and_two_that_are_gi
 
 def test_a_choice_against_the_ranking_is_a_doubt_unless_the_model_is_trusted(first: Asked) -> None:
     other = ask_who([chose(at(first, "ferry"))]).answer
-    assert (other.status, other.gaps[0].values) == ("partial", ("Columba",))
+    assert (other.status, other.gaps[0].values) == ("partial", ("the model chose it, the ranking leads to Columba",))
 
 
 def test_none_is_asked_once_more_with_the_next_ten_and_then_the_draft_stands_with_a_note() -> None:
@@ -76,7 +76,7 @@ def test_none_is_asked_once_more_with_the_next_ten_and_then_the_draft_stands_wit
     assert (len(one), len(two), set(one) & set(two)) == (LISTED_READINGS, LISTED_READINGS, set())
     draft = ask_who(None, "what about Iona?", many)
     assert asked.labels == draft.labels
-    assert "the model finds none of the readings to be what was asked" in asked.answer.notes
+    assert any("the model finds none of the readings to be what was asked" in note for note in asked.answer.notes)
     later = ask_who([chose(), chose(3)], "what about Iona?", many, options={"prompt_paths": 30})
     assert f"(1: {later.labels[0]})" in two[2]
 

@@ -66,7 +66,11 @@ def test_values_are_those_of_python_and_an_answer_is_neither_true_nor_false(nobe
     assert (both.status, both.values) == ("answered", rows)
     assert python_value(Literal("2.50", datatype=IRI(f"{XSD}decimal"))) == Decimal("2.50")
     doubtful = nobel.ask("What is the mass of Marie Curie?")
-    assert not to_dataframe(doubtful)["is_best"].any()
+    assert not to_dataframe(doubtful)["best"].any()
+    nothing = nobel.ask("Whom did Paul Dirac marry?")
+    assert [one.sure for one in (both, doubtful, nothing)] == [True, False, True]
+    told = kgsparql.answer_to_json(doubtful)
+    assert (told["sure"], [gap["text"] for gap in told["gaps"]]) == (False, [gap.text for gap in doubtful.gaps])
 
 
 @pytest.mark.parametrize("question", [None, b"Where was Marie Curie born?", 7, "", "???"])
@@ -112,9 +116,9 @@ def test_a_literal_is_a_python_value_where_it_is_one_of_its_datatype_and_other_t
 
 def test_the_answers_as_a_table(answer: Answer, nobel: kgsparql.KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = to_dataframe(answer)
-    assert list(frame) == ["status", "answer", "label", "description", "score", "is_best", "markers", "confidence"]
+    assert list(frame) == ["status", "answer", "label", "description", "score", "best", "markers", "confidence"]
     assert frame["answer"].tolist()[:2] == ["http://dbpedia.org/resource/Warsaw", date(1867, 11, 7)]
-    assert frame["is_best"].tolist() == [True, False, False]
+    assert frame["best"].tolist() == [True, False, False]
     assert set(frame["status"]) == {"answered"}
     assert frame.explode("markers")["markers"].tolist() == ["P1", "P2", "P3", "P4", "P5"]
     assert to_dataframe(nobel.ask("How many Nobel laureates are there?"))["answer"].tolist() == [74]

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 import kgsparql
 from kgsparql import IRI, Hop, LinkedEntity, Literal, Mention, Path, Query, Triple, render
-from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
+from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
 from kgsparql.answering.composing import compose_from_templates
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Cut, Note
 from kgsparql.rdf.terms import Term, parse_term
+from kgsparql.reading.gaps import Gap
 from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_svg
 from kgsparql.rendering.html import answer_to_html, mime_bundle
 from kgsparql.rendering.rows import separated
@@ -172,7 +173,7 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_below_in_
     assert "Friend 8" in whole
     assert "more (-v" not in whole
     assert len(lines(made)) < 16
-    gap = Gap("operation", "how many", "this asks how many there are, which is not computed: these are the facts")
+    gap = Gap("operation", "how many", "what 'how many' asks for is not computed")
     made = replace(ranked(gaps=(gap,)), text=f"No sure answer: {gap.text}\nRanked candidates", status="partial")
     assert lines(made)[:2] == [f"No sure answer: {gap.text}", "Nearest: Friend 0; Friend 1  [P1]"]
 

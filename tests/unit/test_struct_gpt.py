@@ -119,7 +119,7 @@ def test_mistake_02_predicates_are_followed_backwards_too() -> None:
     turtle = ':a rdfs:label "Alpha" . :b :wrote :a ; rdfs:label "Beta" . :wrote rdfs:label "wrote" .'
     assert ask(turtle, "Who wrote Alpha?", to_answer("wrote", "Beta")).labels == ["Beta"]
     forward = ask(turtle, "Who wrote Alpha?", to_answer("wrote", "Beta"), direction="forward")
-    assert forward.answer.status == "not_in_graph"
+    assert forward.answer.status == "partial"
 
 
 def test_mistake_03_a_value_called_nobel_is_no_no() -> None:
@@ -255,7 +255,7 @@ def test_where_no_fact_answers_the_draft_stands() -> None:
         asked = ask(CHAIN, "What is Alpha near?", by_call(choices=choice, answer=NEVER))
         assert (purposes(asked), asked.texts, asked.labels) == (expected, drafted.texts, drafted.labels)
         assert (asked.answer.status, asked.fallbacks) == (drafted.answer.status, [])
-        assert "the model finds none of the readings to be what was asked" in asked.answer.notes
+        assert any("the model finds none of the readings" in note for note in asked.answer.notes)
 
 
 def test_a_model_may_go_back_to_a_predicate_of_the_step_before() -> None:

@@ -33,7 +33,7 @@ export function markerButton(marker, light, open) {
 /** Folds what is below a title, where there is one. */
 const folded = (title, ...inside) => (title ? el("details", {}, el("summary", {}, title), inside) : inside);
 
-const parted = ({ answers }) => [true, false].map((isBest) => answers.filter((one) => one.is_best === isBest));
+const parted = ({ answers }) => [true, false].map((isBest) => answers.filter((one) => one.best === isBest));
 
 const asides = (said) => said.filter((line) => line.is_aside);
 
@@ -63,7 +63,7 @@ function doubted(run, acts, marks) {
 }
 
 /** Buttons that ask again: other meanings of a name in doubt, names that are alike, readings in the words of the graph. */
-function asked({ linked, not_understood: gaps }, again, acts) {
+function asked({ linked, gaps }, again, acts) {
   const doubts = new Set(gaps.filter((gap) => gap.code === "ambiguous").map((gap) => gap.words));
   const meanings = linked.flatMap((link, at) => (doubts.has(link.mention) ? link.candidates.slice(0, 4).map((one, other) =>
     button([name(one.term.label), one.description && ` (${one.description})`], () => acts.mean(at, other))) : []));
