@@ -64,7 +64,7 @@ def evaluate(folder: Path, spec: str, *, shows_misses: bool) -> None:
         make = label_index if embedder is None else build_label_index
         index = make(graph, Path(directory) / "index", embedder=embedder)
         took = time.perf_counter() - began
-        linker = Linker(index, embedder)
+        linker = Linker(index)
         for name, questions in groups(folder):
             scores = score(linker, questions, shows_misses=shows_misses)
             print(

@@ -226,7 +226,7 @@ class _Check:
         unsaid_words = self.fit.roots(self.steps[-1]) - whole - {root(word)}
         if word not in own.slight and any(similarity(word, one) < _SAME_WORD for one in unsaid_words):
             return False  # the *goalkeeping* coach is no head coach
-        rows = self.session.linker.index.search.offline().with_words([word, root(word)], limit=50)
+        rows = self.session.linker.search.offline().with_words([word, root(word)], limit=50)
         named = (row for row in rows if row.kind == "predicate" and whole <= roots_of([row.text]))
         return not any(named) and word not in {normalised(row.text) for row in rows}
 
@@ -277,7 +277,7 @@ class _Check:
         """The names of predicates, aliases too, that have a word or are like it."""
         if self.session.linker is None:
             return []
-        search = self.session.linker.index.search.offline()  # an endpoint is not asked for this
+        search = self.session.linker.search.offline()  # an endpoint is not asked for this
         others = self.asked.language.other_ends(word)
         rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
         return [row for row in rows if row.kind == "predicate"]

@@ -108,7 +108,7 @@ def completed(question: str, before: Before, language: str, is_person: Callable[
 
 def take_up(session: Session, before: Before, language: str = "") -> None:
     """Fill in what the question of a session leaves to the one before, and note what was taken for what."""
-    search = None if session.linker is None else session.linker.index.search
+    search = None if session.linker is None else session.linker.search
     persons = roots_of(lexicon().persons)
 
     def is_person(term: Term) -> bool | None:

@@ -74,7 +74,7 @@ class PlanQuestion:
         """The classes of what has a predicate that is named, where no class is: `the lowest density`."""
         linker, asked = self.session.linker, self.session.asked
         texts = [asked.read.texts[at] for at in asked.content]
-        rows = linker.index.search.offline().with_words(texts, limit=_ROWS) if linker is not None and texts else []
+        rows = linker.search.offline().with_words(texts, limit=_ROWS) if linker is not None and texts else []
         named = {root(text) for text in texts}
         called = [row for row in rows if row.kind == "predicate" and {root(word) for word in words(row.key)} <= named]
         kinds = (self.profiler.at_ends(IRI(row.iri)).subject_kinds for row in sorted(called, key=lambda r: -len(r.key)))

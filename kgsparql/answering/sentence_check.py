@@ -125,7 +125,7 @@ class SentenceCheck:
         """
         session = self.session
         if session.translation is not None:
-            search = None if session.linker is None else session.linker.index.search
+            search = None if session.linker is None else session.linker.search
             called, language = replace(session.labels, known=session.compared), session.translation.language
             if not {token.text for token in tokens(text)}.isdisjoint(glossary(language).words["fillers"]):
                 return ""

@@ -11,8 +11,9 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import replace
 from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.packed import PackedLabels
-from kgsparql.linking.label_index.search import CombinedLabels, Kind, LabelRow, label_row
+from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.translation import label_in_english, language_in, translated
@@ -29,14 +30,14 @@ def translate(session: Session, language: str = "") -> None:
     """
     english = lexicon().language
     with session.within_budget():  # labels at an endpoint are looked up
-        search = None if session.linker is None else session.linker.index.search
+        search = None if session.linker is None else session.linker.search
         tag = language or language_in(session.question, search)
         if tag == english:
             return
         if session.linker is not None and search is not None and (rows := _english_rows(session, tag)):
             search = CombinedLabels((search, PackedLabels.of(rows)))
             session.linker = copy(session.linker)
-            session.linker.index = replace(session.linker.index, search=search)
+            session.linker.search = search
             session.compared = {IRI(row.iri): row.text for row in rows} | session.compared
         called = replace(session.labels, known=session.compared)
         session.translation = translated(session.question, tag, search, lambda term: called([term])[term])

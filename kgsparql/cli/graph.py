@@ -20,7 +20,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable
 if TYPE_CHECKING:
     from kgsparql.graphs.notes import Cut
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.linking.label_index.search import LabelIndex
     from kgsparql.linking.passages import IndexedTexts
 
 _MAX_NAMED = 20  # files that were left out
@@ -73,16 +72,16 @@ def index(
     texts = None
     with graph.opened(embedder=embedder) as knowledge:
         built = knowledge.indexes.build()
+        where = "" if len(knowledge.graph.members) > 1 else f", in {knowledge.indexes.directory}"
         edges = knowledge.index_paths()
         if text is not None:
             texts = knowledge.indexes.index_texts(text)
-    _say_what_was_indexed(graph, built, edges, texts)
+    way = f"spelling and by meaning ({built.embedder.name})" if built.embedder else "spelling"
+    graph.say(f"indexed {built.row_count:,} labels, searched by {way}{where}")
+    _say_what_was_indexed(graph, edges, texts)
 
 
-def _say_what_was_indexed(graph: GraphOptions, built: LabelIndex, edges: int, texts: IndexedTexts | None) -> None:
-    where = f", in {built.directory}" if built.directory else ""  # of several graphs each has its own
-    way = f"spelling and by meaning ({built.embedder})" if built.embedder else "spelling"
-    graph.say(f"indexed {built.rows:,} labels, searched by {way}{where}")
+def _say_what_was_indexed(graph: GraphOptions, edges: int, texts: IndexedTexts | None) -> None:
     if edges:
         graph.say(f"indexed {edges:,} edges between things, for paths")
     if texts is None:

@@ -28,20 +28,16 @@ from kgsparql.errors import (
     StoreError,
     StoreLockedError,
 )
+from kgsparql.events import ignore
 from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
+from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
-from kgsparql.linking.label_index.packed import memory_index
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels, too_many
-from kgsparql.linking.label_index.search import (
-    LabelIndex,
-    Progress,
-    federated_index,
-    recipe,
-    silent,
-)
+from kgsparql.linking.label_index.search import Progress, recipe, silent
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
@@ -66,11 +62,12 @@ def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
 
 def label_index(
     graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None, progress: Progress = silent,
-    cancel: threading.Event | None = None,
-) -> LabelIndex:  # fmt: skip
+    note: Callable[[str], None] = ignore, cancel: threading.Event | None = None,
+) -> PackedLabels:  # fmt: skip
     """Return an index that is ready within seconds, whatever was built before.
 
     :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
+    :param note: called with what a person should know, such as that nothing could be kept.
     :raises CancelledError: if ``cancel`` is set before the index is ready.
     """
     if is_looked_up(graph, directory):
@@ -88,14 +85,14 @@ def label_index(
         return _looked_up_index(graph, embedder)
     takes_long = graph.is_remote or sum(source.triples for source in graph.stored) >= MIN_TRIPLES
     if len(rows) < (1 if takes_long else KEPT_ROWS):
-        return memory_index(rows, embedder)
+        return PackedLabels.of(rows, embedder)
     try:
         index = _index_builder(graph, directory, None, progress, cancel).build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
     except StoreError as error:  # better slow than nothing
-        note = "the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to)"
-        return memory_index(rows, embedder, note=f"{note}: {error.message}")
+        note(f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}")
+        return PackedLabels.of(rows, embedder)
     return open_label_index(graph, directory, embedder=embedder) or index
 
 
@@ -109,17 +106,16 @@ def _large_mark(directory: Path) -> Path:
     return directory.with_name(f"{directory.name}.large")
 
 
-def _looked_up_index(graph: KnowledgeGraph, embedder: Embedder | None) -> LabelIndex:
+def _looked_up_index(graph: KnowledgeGraph, embedder: Embedder | None) -> PackedLabels:
     """Make an index that looks labels up for each question."""
     from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
 
-    lookup = EndpointLabels(graph, profile=graph.profile, embedder=embedder)
-    return LabelIndex(lookup, embedder=None if embedder is None else embedder.name)
+    return EndpointLabels(graph, profile=graph.profile, embedder=embedder)
 
 
 def build_label_index(
     graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None, progress: Progress = silent
-) -> LabelIndex:
+) -> PackedLabels:
     """Build the whole index: full text, and a vector for each distinct text. A run that was stopped goes on.
 
     Full-text search works as soon as the labels are written, while vectors are still being made.
@@ -149,7 +145,9 @@ def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
     return {"fingerprint": graph.fingerprint, "recipe": recipe(graph.naming)}
 
 
-def open_label_index(graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None) -> LabelIndex | None:
+def open_label_index(
+    graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None
+) -> PackedLabels | None:
     """Open the index that was built of this graph; ``None`` if there is no complete one."""
     tables = Tables(directory)
     manifest = tables.manifest()
@@ -184,7 +182,7 @@ class GraphIndexes:
             raise OptionError(f"{str(place)!r} is no place for an index", hint="name a directory")
         self._parent = None if place is None else Path(place).absolute()
         self._linker: Linker | None = None
-        self._of_members: dict[str, LabelIndex] = {}
+        self._of_members: dict[str, LabelSearch] = {}
         self._missing: list[Note] = []
         self._told: set[str] = set()
 
@@ -231,9 +229,9 @@ class GraphIndexes:
         return self._linker is not None or open_label_index(self.graph, self.directory) is not None
 
     @property
-    def index(self) -> LabelIndex:
+    def index(self) -> LabelSearch:
         """Return the labels of the graph."""
-        return (self._linker or self.linker).index
+        return (self._linker or self.linker).search
 
     @property
     def linker(self) -> Linker:
@@ -251,25 +249,23 @@ class GraphIndexes:
         What is missing is only in :attr:`missing_notes`, for the answer.
         """
         if self._linker is None or self._missing:
-            index = self.index_of(graph, cancel)
-            self._linker = Linker(index, self._cached_embedder if index.embedder else None, languages=self._languages)
+            self._linker = Linker(self.index_of(graph, cancel), languages=self._languages)
         return self._linker
 
-    def index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> LabelIndex:
+    def index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> LabelSearch:
         """Return the index of a graph, or of all its members as one."""
         if isinstance(graph, FederatedGraph):
             return self._joint_index(graph, cancel)
         index = label_index(
-            graph, self._directory_of(graph), embedder=self._cached_embedder, progress=self.progress, cancel=cancel,
+            graph, self._directory_of(graph), embedder=self._cached_embedder, progress=self.progress, note=self._note,
+            cancel=cancel,
         )  # fmt: skip
-        if index.note:
-            self._note(index.note)
-        if self.embedder is not None and index.embedder is None and index.rows:
+        if self.embedder is not None and index.embedder is None and index.row_count:
             command = f"kgsparql index -k {shlex.quote(graph.name)}"
-            self._note(f"{index.rows:,} labels are searched by spelling; `{command}` adds search by meaning, once")
+            self._note(f"{index.row_count:,} labels are searched by spelling; `{command}` adds search by meaning, once")
         return index
 
-    def _joint_index(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelIndex:
+    def _joint_index(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelSearch:
         """Join the indexes of all members; one that has just failed is not asked again: it would take long."""
         failed: dict[str, KgsparqlError] = {}
         for member in graph.members:
@@ -287,7 +283,8 @@ class GraphIndexes:
         self._missing = [
             Note("names_unfound", f"{cause}; names that only it knows are not found", cause) for cause in causes
         ]
-        return federated_index({m.name: self._of_members[m.name] for m in graph.members if m.name not in failed})
+        found = {m.name: self._of_members[m.name] for m in graph.members if m.name not in failed}
+        return CombinedLabels(tuple(found.values()), tuple(found))
 
     @property
     def missing_notes(self) -> tuple[Note, ...]:
@@ -308,12 +305,14 @@ class GraphIndexes:
             text = "looked up for each question"
         else:
             index = open_label_index(self.graph, self.directory)
-            text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
+            text = (
+                "no index yet: the first question makes one" if index is None else f"{index.row_count:,} labels indexed"
+            )
         if len(self.passages):
             text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         return text
 
-    def build(self) -> LabelIndex:
+    def build(self) -> LabelSearch:
         """Build the whole index, with vectors if there is an embedder."""
         built = {
             graph.name: build_label_index(
@@ -321,7 +320,7 @@ class GraphIndexes:
             )
             for graph in self.graph.members
         }
-        return federated_index(built) if len(built) > 1 else built[self.graph.name]
+        return CombinedLabels(tuple(built.values()), tuple(built)) if len(built) > 1 else built[self.graph.name]
 
     def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:
         """Cut the documents of a directory into passages, and find what they mention; see :func:`build_passages`."""

@@ -11,7 +11,8 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary, unlikeliness
+from kgsparql.linking.label_index.combined import LabelSearch
+from kgsparql.linking.label_index.search import LabelRow, Vocabulary, unlikeliness
 from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, tokens, trigrams, with_signs, words
 from kgsparql.rdf.terms import normalised
 

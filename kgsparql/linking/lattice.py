@@ -11,7 +11,8 @@ from itertools import chain
 from operator import attrgetter
 
 from kgsparql.linking.english_forms import is_past_form
-from kgsparql.linking.label_index.search import Kind, LabelRow, LabelSearch, Vocabulary, rows_by
+from kgsparql.linking.label_index.combined import LabelSearch
+from kgsparql.linking.label_index.search import Kind, LabelRow, Vocabulary, rows_by
 from kgsparql.linking.label_matching import (
     SAME_STEM,
     TYPE_WORD,

@@ -9,9 +9,10 @@ from operator import attrgetter, itemgetter
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.names import Spellings
 from kgsparql.linking.label_index.packed import PackedLabels
-from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, LabelSearch
+from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import (
     MISTYPED_WORDS,
     SAME_STEM,
@@ -42,15 +43,13 @@ _SUGGESTED = 3  # names, or labels like a name, that are told where nothing is l
 class Linker:
     """Links mentions to labels: longest match first, one entity per mention, the same links every time.
 
-    :param embedder: finds labels that mean the same in other words; used if the index has its vectors of all labels.
+    :ivar embedder: finds labels that mean the same in other words, where all labels have its vectors.
     :param languages: labels in any language match; these, in order, are preferred among equals.
     """
 
-    def __init__(
-        self, index: LabelIndex, embedder: Embedder | None = None, *, languages: tuple[str, ...] = ("en",)
-    ) -> None:
-        self.index = index
-        self.embedder = embedder if index.search.has_vectors else None
+    def __init__(self, search: LabelSearch, *, languages: tuple[str, ...] = ("en",)) -> None:
+        self.search = search
+        self.embedder = search.embedder
         self.languages = tuple(tag.lower() for tag in languages)
         self._asked: KnowledgeGraph | None = None
         self._looked_up: dict[str, None] = {}
@@ -60,10 +59,10 @@ class Linker:
     def lattice(self, text: str) -> Lattice:
         """The spans of a text and the labels they may mean: looked up once, unless the index is another since."""
         known = self._lattices.get(text)
-        if known is None or known.source is not self.index.search:
+        if known is None or known.source is not self.search:
             if len(self._lattices) >= _KEPT:
                 self._lattices = {}
-            known = self._lattices[text] = Lattice(text, self.index.search, self.languages)
+            known = self._lattices[text] = Lattice(text, self.search, self.languages)
         return known
 
     def by_letters(self) -> Linker:
@@ -75,15 +74,15 @@ class Linker:
     def with_graph(self, graph: KnowledgeGraph) -> Linker:
         """The same linker for one question, which looks labels up in that question's view of the graph."""
         other = copy.copy(self)
-        index = replace(self.index, search=self.index.search.with_graph(graph))
+        asked = graph if self.search.row_count else None
         vars(other).update(
-            index=index, _asked=graph if self.index.rows else None, _looked_up={}, _failures=[], _lattices={}
+            search=self.search.with_graph(graph), _asked=asked, _looked_up={}, _failures=[], _lattices={}
         )
         return other
 
     def notes(self, links: Sequence[LinkedEntity]) -> tuple[str, ...]:
         """What the reader of an answer should know about the search of labels."""
-        return (*self.index.search.notes({link.term.value for link in links}), *self._failures)
+        return (*self.search.notes({link.term.value for link in links}), *self._failures)
 
     def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
@@ -122,14 +121,14 @@ class Linker:
             names = [name for name in spellings.names if any(text[s:e] in name for s, e in left)]
             return [form for name in names for form in (name, name[:1].upper() + name[1:])]
         forms = [[key, *inflections(key)] for key in (normalised(text[s:e]) for s, e in left)]
-        counts = self.index.search.vocabulary([form for some in forms for form in some]).counts
+        counts = self.search.vocabulary([form for some in forms for form in some]).counts
         is_known = all(any(map(counts.get, some)) for some in forms)
         return [] if links and is_known else list(spellings.exact)
 
     def _learn_names(self, names: Iterable[str]) -> bool:
         """Look names up at endpoints whose labels were read before; whether any is found, which is then known."""
         keys = {name: normalised(name) for name in names if name not in self._looked_up}
-        known = {row.key for row in self.index.search.exact(keys.values())}
+        known = {row.key for row in self.search.exact(keys.values())}
         new = [name for name, key in keys.items() if key not in known]
         if self._asked is None or not new:
             return False
@@ -146,7 +145,7 @@ class Linker:
                     if len(asked) == 1:  # several graphs say themselves which of them fail
                         self._failures.append(f"{error.message_about(member.name)}; its names were not looked up")
         if rows:
-            self.index = replace(self.index, search=CombinedLabels((self.index.search, PackedLabels.of(rows))))
+            self.search = CombinedLabels((self.search, PackedLabels.of(rows)))
         return bool(rows)
 
     def _links_of_words(self, question: str, mentions: Sequence[tuple[str, bool]] | None) -> tuple[LinkedEntity, ...]:
@@ -221,9 +220,9 @@ class Linker:
 
         From :data:`THRESHOLD` on, a label has all words of the text, or is a part of it.
         """
-        if not self.index.search.exact([normalised(text)]):
+        if not self.search.exact([normalised(text)]):
             self._learn_names(self._unknown_names(text, ()))
-        search = self.index.search.for_text(text, self.languages)
+        search = self.search.for_text(text, self.languages)
         return self._alike_labels(search, Mention(text, 0, len(text)), embedder=self.embedder)[:limit]
 
     def _alike_labels(
@@ -268,7 +267,7 @@ class Linker:
 
         :param threshold: the least score: a cosine, or a likeness.
         """
-        search = self.index.search.for_text(question, self.languages)
+        search = self.search.for_text(question, self.languages)
         if self.embedder is None:
             found = self._alike_labels(search, replace(NOWHERE, text=question))
         else:

@@ -252,7 +252,7 @@ class KnownGraph:
         if not wanted or self.linker is None:
             return []
         if wanted not in self._rows:
-            self._rows[wanted] = sorted(set(self.linker.index.search.offline().with_words(wanted, limit=_ROWS)))
+            self._rows[wanted] = sorted(set(self.linker.search.offline().with_words(wanted, limit=_ROWS)))
         return self._rows[wanted]
 
 

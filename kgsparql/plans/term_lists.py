@@ -285,7 +285,7 @@ class TermLister:
         """
         labels = self.labels(entities, in_grace=True)
         keys = {normalised(labels[term]) for term in entities}
-        rows = [] if self.linker is None else self.linker.index.search.offline().exact(keys)
+        rows = [] if self.linker is None else self.linker.search.offline().exact(keys)
         others = {IRI(row.iri): row.key for row in rows if row.kind == "entity"}
         labels = self.labels([*entities, *list(others)[: _NAMESAKES * len(keys)]], in_grace=True)
         named: dict[str, list[IRI]] = defaultdict(list)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import plural
-from kgsparql.linking.label_index.search import LabelRow, LabelSearch, rows_by
+from kgsparql.linking.label_index.combined import LabelSearch
+from kgsparql.linking.label_index.search import LabelRow, rows_by
 from kgsparql.linking.label_matching import as_written, signed_place
 from kgsparql.linking.lattice import USUAL_NGRAM
 from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens

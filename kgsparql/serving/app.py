@@ -320,7 +320,7 @@ class ServedPage:
 
     @cached_property
     def _name_completions(self) -> Completions:
-        return Completions(self.knowledge.indexes.linker.index.search.held_rows())
+        return Completions(self.knowledge.indexes.linker.search.held_rows())
 
     async def file(self, request: Request) -> Response:
         """Send a finished run as a file."""

@@ -94,7 +94,7 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
 ) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     known = kgsparql.open(nobel_url, embedder="none")
-    assert known.indexes.index.rows > 0
+    assert known.indexes.index.row_count > 0
     again = kgsparql.open(nobel_url, embedder="none")
     asked: list[str] = []
     assert isinstance(again.graph, EndpointGraph)
@@ -102,7 +102,7 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     monkeypatch.setattr(
         EndpointGraph, "_send_query", lambda client, query, *a: (asked.append(query.name), send(client, query, *a))[1]
     )
-    assert again.indexes.index.rows == known.indexes.index.rows
+    assert again.indexes.index.row_count == known.indexes.index.row_count
     assert asked[-1] == "fingerprint"
     assert not [name for name in asked if name.startswith(("info", "index", "label"))]
     monkeypatch.undo()
@@ -130,7 +130,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         monkeypatch.undo()
         known = known_as(url, "bytes")
         known.graph._http.max_bytes = 20_000  # type: ignore[attr-defined]
-        assert not known.indexes.index.rows
+        assert not known.indexes.index.row_count
 
 
 def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: 
         sock.sendall(reply(COUNT) if "?count" in request.query else reply(nothing, headers=["X-SQL-State: S1TAT"]))
 
     with FaultServer(behave) as server:
-        assert not kgsparql.open(server.url, embedder="none").indexes.index.rows
+        assert not kgsparql.open(server.url, embedder="none").indexes.index.row_count
         with pytest.raises(LimitError, match="gives only"):
             kgsparql.open(server.url, embedder="none").indexes.build()
     assert not list(tmp_path.rglob("labels_*"))

@@ -17,7 +17,6 @@ from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
-from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
 from tests.cli.conftest import Run
@@ -52,11 +51,11 @@ def lookup(
     graph: KnowledgeGraph, kind: TextSearch = "none", embedder: Embedder | None = None, **options: Any
 ) -> Linker:
     profile = EndpointProfile(text_search=kind, **options)
-    return Linker(LabelIndex(EndpointLabels(graph, profile=profile, embedder=embedder)), embedder)
+    return Linker(EndpointLabels(graph, profile=profile, embedder=embedder))
 
 
 def whole(graph: KnowledgeGraph) -> Linker:
-    return Linker(LabelIndex(PackedLabels.of(read_labels(graph))))
+    return Linker(PackedLabels.of(read_labels(graph)))
 
 
 def found_by(linker: Linker, questions: Sequence[dict[str, Any]]) -> tuple[float, int]:
@@ -108,13 +107,13 @@ def test_names_are_found_in_the_best_language_of_the_best_connected_and_by_the_g
 ) -> None:
     (tmp_path / "names.ttl").write_text(NAMES, encoding="utf-8")
     with oxigraph_serve(store_of(tmp_path / "names.ttl", tmp_path / "store")) as url:
-        linker = Linker(LabelIndex(EndpointLabels(EndpointGraph(url))), languages=("de",))
+        linker = Linker(EndpointLabels(EndpointGraph(url)), languages=("de",))
         first = {text: [link.term.value.rpartition("/")[2] for link in linker.link(f"Wo liegt {text}?")] for text in
                  ("Rom", "Kyoto", "Oslo", "Rome", "Nizza", "Ada", "Paris")}  # fmt: skip
         (paris,) = linker.link("Wo liegt Paris?")
         assert [other.term.value for other in paris.candidates] == ["http://e.org/a"]
         with pytest.raises(InputError, match="not a language tag: en_us"):
-            Linker(LabelIndex(EndpointLabels(EndpointGraph(url))), languages=("en_US",)).link("Where is Paris?")
+            Linker(EndpointLabels(EndpointGraph(url)), languages=("en_US",)).link("Where is Paris?")
     assert first == {
         "Rom": ["german"], "Kyoto": ["mul"], "Oslo": ["plain"], "Rome": ["english"], "Nizza": [], "Ada": ["own"],
         "Paris": ["b"],
@@ -138,7 +137,7 @@ def test_what_was_found_is_compared_by_meaning(nobel_url: str, tmp_path: Path) -
     search = EndpointLabels(EndpointGraph(nobel_url), embedder=HashedEmbedder(log=log)).for_text(
         "Is Paris big?", ("en",)
     )
-    assert search.has_vectors
+    assert search.embedder is not None
     ((row, cosine), *_) = search.nearest(HashedEmbedder().embed(["Paris"]), limit=1)[0]
     assert (row.text, round(cosine, 4)) == ("Paris", 1.0)
     search.nearest(HashedEmbedder().embed(["Paris"]), limit=1)
@@ -237,7 +236,7 @@ def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
     nobel_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def is_read(graph: KnowledgeGraph) -> bool:
-        return KnowledgeBase(graph, embedder="none").indexes.index.rows > 0
+        return KnowledgeBase(graph, embedder="none").indexes.index.row_count > 0
 
     assert is_read(open_graph(nobel_url))
     known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder="none")

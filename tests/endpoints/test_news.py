@@ -137,7 +137,7 @@ def test_of_several_graphs_the_one_that_changed_is_read_again(server: str) -> No
     rename(server)
     clock.now = 600.0
     asked(knowledge, BORN)
-    assert knowledge.indexes.index.search.exact(["trogdor quabble"])
+    assert knowledge.indexes.index.exact(["trogdor quabble"])
     assert knowledge.graph.members[0].name == str(library)
 
 

@@ -295,7 +295,7 @@ def test_mistake_03_and_04_the_threshold_finds_something_and_no_other_model_meet
         assert not similar(question, threshold=0.7)
         assert [e.label for e in similar(question, threshold=0.5)] == ["Curie temperature"]
         assert retrieve(kb, question).evidence
-        assert kb.indexes.index.embedder == embedder.name
+        assert kb.indexes.index.embedder is embedder
         found[embedder.name] = [(e.label, round(e.score, 4)) for e in similar(question, threshold=0.1)]
     assert found["first"] == found["second"]
 

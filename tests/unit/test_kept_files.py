@@ -89,9 +89,8 @@ def _found_labels(directory: Path) -> object:
     index = open_label_index(graph, index_directory(graph, directory), embedder=embedder)
     if index is None or index.embedder is None:
         return ANEW
-    search: Any = index.search
-    near = search.nearest(embedder.embed(["physicist", "Paris"]), limit=5)
-    return search.exact(["marie curie", "paris"]), search.with_words(["nobel", "prize"], limit=20), near, index.rows
+    near = index.nearest(embedder.embed(["physicist", "Paris"]), limit=5)
+    return index.exact(["marie curie", "paris"]), index.with_words(["nobel", "prize"], limit=20), near, index.row_count
 
 
 def _vectors(directory: Path) -> None:

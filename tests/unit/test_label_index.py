@@ -27,10 +27,11 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, label_index, open_label_index
+from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.lance import KEEP_EVERY
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
-from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, LabelSearch
+from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
@@ -60,7 +61,7 @@ def many(count: int) -> OxigraphGraph:
     return OxigraphGraph(store, name="many", fingerprint=f"many-{count}")
 
 
-def built(graph: Any, directory: Path, embedder: Any = None, **options: Any) -> LabelIndex:
+def built(graph: Any, directory: Path, embedder: Any = None, **options: Any) -> PackedLabels:
     return build_label_index(graph, directory, embedder=embedder, **options)
 
 
@@ -79,7 +80,7 @@ class SayingHowItNames:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> LabelIndex:
+def kept(tmp_path: Path) -> PackedLabels:
     return built(graph_of(PLACES), tmp_path / "index", HashedEmbedder())
 
 
@@ -179,7 +180,7 @@ def test_the_layers_of_a_graph_are_searched_as_one() -> None:
     assert joined.like("bobb", limit=3)[0].text == "Bob"
     vocabulary = joined.vocabulary(["ann", "bob", "nobody"])
     assert (vocabulary.counts, vocabulary.labels) == ({"ann": 3, "bob": 1}, 5)
-    assert not joined.has_vectors
+    assert joined.embedder is None
     twice = [LabelRow("http://e.org/a", "Ann", "ann", degree=degree) for degree in (2, 3)]
     other = CombinedLabels(tuple(PackedLabels.of([own]) for own in twice))
     assert [(own.iri[-1], own.degree) for own in other.exact(["ann"])] == [("a", 5)]
@@ -187,8 +188,8 @@ def test_the_layers_of_a_graph_are_searched_as_one() -> None:
 
 
 @pytest.fixture(params=["memory", "file"])
-def search(request: pytest.FixtureRequest, kept: LabelIndex) -> LabelSearch:
-    return kept.search if request.param == "file" else PackedLabels.of(read_labels(graph_of(PLACES)))
+def search(request: pytest.FixtureRequest, kept: PackedLabels) -> LabelSearch:
+    return kept if request.param == "file" else PackedLabels.of(read_labels(graph_of(PLACES)))
 
 
 def test_T13_keys_are_found_exactly_and_are_data(search: LabelSearch) -> None:
@@ -213,7 +214,7 @@ def test_words_and_parts_of_words(search: LabelSearch) -> None:
 
 
 def test_rows_are_the_same_however_many_are_python_objects_or_packed_at_once(
-    kept: LabelIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: PackedLabels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = list(read_labels(graph_of(PLACES)))
     for at_once in (1, 7):
@@ -232,9 +233,9 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
 ) -> None:
     graph, embedder = many(1_500), HashedEmbedder()
     asked = embedder.embed([f"things {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
-    exact = built(graph, tmp_path / "numpy", embedder).search.nearest(asked, limit=1)
+    exact = built(graph, tmp_path / "numpy", embedder).nearest(asked, limit=1)
     monkeypatch.setattr("kgsparql.linking.label_index.lance.EXACT_VECTORS", 1_000)
-    found = built(graph, tmp_path / "hnsw", embedder).search.nearest(asked, limit=1)
+    found = built(graph, tmp_path / "hnsw", embedder).nearest(asked, limit=1)
     _, vectors = tables_of(tmp_path / "hnsw")
     assert [i.index_type for i in vectors.list_indices()] == ["IvfHnswSq"]
     assert exact[1][0][0].text == "thing 100 of 900"
@@ -251,13 +252,13 @@ def test_few_labels_are_embedded_when_vectors_are_first_compared(tmp_path: Path)
         embedder = HashedEmbedder(log=log)
         cached = CachedEmbedder(embedder, tmp_path / "vectors.sqlite")
         index = label_index(graph, tmp_path / "index", embedder=cached)
-        assert (index.embedder, index.search.has_vectors) == ("hashed", True)
+        assert index.embedder is cached
         assert not (tmp_path / "index").exists()
-        ((nearest, *_),) = index.search.nearest(embedder.embed(["Bonn"]), limit=3)
+        ((nearest, *_),) = index.nearest(embedder.embed(["Bonn"]), limit=3)
         assert (nearest[0].text, round(nearest[1], 5)) == ("Bonn", 1.0)
         cached.close()
     texts = [text for text in log.read_text().splitlines() if text != "Bonn"]
-    assert len(texts) == len(set(texts)) == index.texts - 1  # Bonn, twice in the graph, once here
+    assert len(texts) == len(set(texts)) == len({row.text for row in index.rows()}) - 1  # Bonn, twice in the graph
 
 
 def test_many_labels_are_searched_by_text_until_all_have_vectors(
@@ -267,18 +268,18 @@ def test_many_labels_are_searched_by_text_until_all_have_vectors(
     graph = many(2_500)
     directory = index_directory(graph, tmp_path)
     index = label_index(graph, directory, embedder=HashedEmbedder())
-    assert index.directory == directory
-    assert (index.rows, index.embedder, index.search.has_vectors) == (2_501, None, False)
+    assert open_label_index(graph, directory) is not None
+    assert (index.row_count, index.embedder) == (2_501, None)
     with pytest.raises(KeyboardInterrupt):
         built(graph, directory, HashedEmbedder(), progress=stop_after(1_000))
-    assert not label_index(graph, directory, embedder=HashedEmbedder()).search.has_vectors
-    assert built(graph, directory, HashedEmbedder()).search.has_vectors
+    assert label_index(graph, directory, embedder=HashedEmbedder()).embedder is None
+    assert built(graph, directory, HashedEmbedder()).embedder is not None
     (tmp_path / "file").write_text("not a directory")
     for labels, note in ((graph, "KGSPARQL_CACHE_DIR"), (many(10), "")):  # few are held in memory anyway
-        unkept = label_index(labels, tmp_path / "file" / "index")
-        assert unkept.directory is None
-        assert note in unkept.note
-        assert bool(note) == bool(unkept.note)
+        said = list[str]()
+        assert label_index(labels, tmp_path / "file" / "index", note=said.append).row_count
+        assert bool(note) == bool(said)
+        assert note in " ".join(said)
 
 
 def stop_after(texts: int) -> Callable[[str, int, int | None], None]:
@@ -299,7 +300,7 @@ def test_S03_a_stopped_build_goes_on_without_embedding_anything_twice(tmp_path: 
     assert 2_500 < before < 3_000
     index = built(graph, tmp_path / "i", HashedEmbedder(log=log))
     texts = log.read_text().splitlines()
-    assert len(texts) == len(set(texts)) == index.texts == 3_001
+    assert len(texts) == len(set(texts)) == index.row_count == 3_001
 
 
 KILLED = """
@@ -327,7 +328,7 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
     killed = built(graph, tmp_path / "killed", HashedEmbedder(log=log))
     clean = built(graph, tmp_path / "clean", HashedEmbedder())
     assert content_of(tmp_path / "killed") == content_of(tmp_path / "clean")
-    assert killed.search.exact(["thing 5 of 595"]) == clean.search.exact(["thing 5 of 595"]) != []
+    assert killed.exact(["thing 5 of 595"]) == clean.exact(["thing 5 of 595"]) != []
     embedded = len(log.read_text().splitlines())
     assert embedded <= 6_001 + 3 * (KEEP_EVERY + 256)
     assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.*")) == [MANIFEST, "labels", "vectors"]
@@ -352,7 +353,7 @@ def test_S09_an_index_of_another_content_is_none(tmp_path: Path) -> None:
     built(graph_of(PLACES), tmp_path / "i")
     changed = graph_of(PLACES + ':c rdfs:label "Cologne" .')
     assert open_label_index(changed, tmp_path / "i") is None
-    assert [row.text for row in built(changed, tmp_path / "i").search.exact(["cologne"])] == ["Cologne"]
+    assert [row.text for row in built(changed, tmp_path / "i").exact(["cologne"])] == ["Cologne"]
     other = SayingHowItNames(changed, Naming((ex("born"),)))  # another recipe
     assert open_label_index(other, tmp_path / "i") is None
     assert index_directory(other, tmp_path) != index_directory(changed, tmp_path)
@@ -360,18 +361,19 @@ def test_S09_an_index_of_another_content_is_none(tmp_path: Path) -> None:
 
 
 def test_S10_few_vectors_of_another_model_are_made_again_and_many_wait_for_kgsparql_index(
-    kept: LabelIndex, monkeypatch: pytest.MonkeyPatch
+    kept: PackedLabels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = graph_of(PLACES)
-    assert kept.directory is not None
-    anew = label_index(graph, kept.directory, embedder=HashedEmbedder("other"))
-    assert (anew.embedder, anew.search.has_vectors) == ("other", True)  # few are made again
+    directory = tmp_path / "index"
+    anew = label_index(graph, directory, embedder=HashedEmbedder("other"))
+    assert kept.embedder is not None
+    assert anew.embedder is not None
+    assert (kept.embedder.name, anew.embedder.name) == ("hashed", "other")  # few are made again
     for module in ("packed", "lance"):
         monkeypatch.setattr(f"kgsparql.linking.label_index.{module}.EMBED_AT_ONCE", 3)
-    assert label_index(graph, kept.directory, embedder=HashedEmbedder("other")).embedder is None
-    both = built(graph, kept.directory, HashedEmbedder("other"))
-    assert both.embedder == "other"
-    assert open_label_index(graph, kept.directory, embedder=HashedEmbedder()) is not None
+    assert label_index(graph, directory, embedder=HashedEmbedder("other")).embedder is None
+    assert built(graph, directory, HashedEmbedder("other")).embedder is not None
+    assert open_label_index(graph, directory, embedder=HashedEmbedder()) is not None
 
 
 def test_S13_a_half_made_index_is_made_again(tmp_path: Path) -> None:
@@ -384,7 +386,7 @@ def test_S13_a_half_made_index_is_made_again(tmp_path: Path) -> None:
         file.write_bytes(data[: len(data) // 2 if share == "half" else 0])
         assert open_label_index(graph, directory) is None
         again = built(graph, directory)
-        assert [row.text for row in again.search.exact(["nyc"])] == ["NYC"]
+        assert [row.text for row in again.exact(["nyc"])] == ["NYC"]
         assert len(list(directory.glob("labels_*"))) == 1
     rewrite(directory / MANIFEST, {"version": 99})
     with pytest.raises(StoreError) as caught:
@@ -408,7 +410,7 @@ def test_S17_of_a_file_that_changes_two_indexes_are_kept(tmp_path: Path) -> None
         file.write_text(f'<http://e.org/a> <{LABEL}> "name {i}" .')
         graph = open_graph(file)
         newest.append(index_directory(graph, tmp_path))
-        assert built(graph, newest[-1]).rows == 2  # and the predicate's
+        assert built(graph, newest[-1]).row_count == 2  # and the predicate's
         if i == 3:
             (Path(str(newest[-1])) / "passages").mkdir()
             (Path(str(newest[-1])) / "passages" / MANIFEST).write_text("{}")

@@ -18,9 +18,10 @@ from kgsparql import IRI, LinkedEntity, Mention, PropertyPath
 from kgsparql.answering.path_scoring import WEIGHTS, KindedPath, Start, path_features, score_paths
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.graph_indexes import build_label_index
+from kgsparql.linking.label_index.combined import LabelSearch
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
-from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearch
+from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import THRESHOLD, similarity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker, Ranker, ranker_for
@@ -60,7 +61,7 @@ WORLD = f"""
 
 
 def linker_of(graph: OxigraphGraph, **options: object) -> Linker:
-    return Linker(LabelIndex(PackedLabels.of(read_labels(graph))), **options)  # type: ignore[arg-type]
+    return Linker(PackedLabels.of(read_labels(graph)), **options)  # type: ignore[arg-type]
 
 
 def names(linker: Linker, question: str) -> list[str]:
@@ -161,7 +162,7 @@ def test_whatever_words_of_a_label_are_looked_up_labels_with_all_of_them_come_fi
     label = some.draw(st.sampled_from(sorted(texts))).split()
     asked = some.draw(st.permutations(label))[: some.draw(st.integers(1, len(label)))]
     wanted = {word for word in asked if word != "of"} or {*asked}
-    found = Linker(LabelIndex(search)).find(" ".join(asked), limit=100)
+    found = Linker(search).find(" ".join(asked), limit=100)
     has_all = [wanted <= {*entity.label.split()} for entity in found]
     assert has_all == sorted(has_all, reverse=True)
     assert sum(has_all) == sum(wanted <= {*text.split()} for text in texts)
@@ -176,14 +177,14 @@ def test_an_adjective_of_a_country_is_linked_as_its_noun_is_before_a_noun(pair: 
         LabelRow(f"{EX}it", name, country),
         LabelRow(f"{EX}lamp", "lamp", "lamp", kind="class", degree=1),
     ]
-    linker = Linker(LabelIndex(PackedLabels.of(rows)))
+    linker = Linker(PackedLabels.of(rows))
     for question in (f"Which {adjective.title()} lamps are there?", f"which lamps are from {name}?"):
         assert [str(link.term) for link in linker.link(question) if link.kind == "entity"] == [f"<{EX}it>"]
         assert any(
             IRI(f"{EX}it") in {name.term for name in chunk.entities} for chunk in chunked(question, linker).chunks
         )
     language = [*rows, LabelRow(f"{EX}language", adjective.title(), adjective)]
-    (link, *_) = Linker(LabelIndex(PackedLabels.of(language))).link(f"Which {adjective.title()} lamps are there?")
+    (link, *_) = Linker(PackedLabels.of(language)).link(f"Which {adjective.title()} lamps are there?")
     assert link.term == IRI(f"{EX}language"), "what is called so is meant first"
 
 
@@ -282,17 +283,17 @@ def test_vectors_find_what_words_do_not(tmp_path: Path) -> None:
     graph = graph_of(':a rdfs:label "Photosynthesis" . :b rdfs:label "Cartography" . :n rdfs:label "Photo 1904" .')
     embedder = HashedEmbedder()
     index = build_label_index(graph, tmp_path / "i", embedder=embedder)
-    assert Linker(index).link("What is photosynth about it?") == ()
-    (link,) = Linker(index, embedder).link("What is photosynth about it?")
+    assert Linker(index).by_letters().link("What is photosynth about it?") == ()
+    (link,) = Linker(index).link("What is photosynth about it?")
     assert (link.term.value[-1], link.matched, link.mention.text) == ("a", "vector", "photosynth")
     assert 0.7 <= link.score < 1
-    assert [e.matched for e in Linker(index, embedder).link("What is Cartography?")] == ["exact"]
+    assert [e.matched for e in Linker(index).link("What is Cartography?")] == ["exact"]
 
 
 def test_a_name_is_not_linked_to_a_label_that_only_goes_on_where_it_ends(tmp_path: Path) -> None:
     graph = graph_of(':f rdfs:label "Frankreich" . :c rdfs:label "Cartography" .')
     embedder = HashedEmbedder()
-    linker = Linker(build_label_index(graph, tmp_path / "i", embedder=embedder), embedder)
+    linker = Linker(build_label_index(graph, tmp_path / "i", embedder=embedder))
     for question in ("Where was Frank born?", "where was frank born?"):
         assert linker.link(question) == ()
         assert [entity.label for entity in linker.suggest(question)] == ["Frankreich"]
@@ -363,11 +364,11 @@ def search(request: pytest.FixtureRequest, tmp_path: Path) -> LabelSearch:
     graph = graph_of(FILMS)
     if request.param == "memory":
         return PackedLabels.of(read_labels(graph))
-    return build_label_index(graph, tmp_path / "index", embedder=None).search
+    return build_label_index(graph, tmp_path / "index", embedder=None)
 
 
 def test_a_letter_wrong_or_two_in_a_long_name(search: LabelSearch) -> None:
-    names_linker = Linker(LabelIndex(search))
+    names_linker = Linker(search)
     for typed in ("Incepton", "Inceptoin", "Incepption", "Nception", "Imception"):
         assert names_linker.find(typed)[0].label == names_linker.find(typed.lower())[0].label == "Inception"
         assert "Inception" in {link.label for link in names_linker.link(f"Who directed {typed}?")}
@@ -375,7 +376,7 @@ def test_a_letter_wrong_or_two_in_a_long_name(search: LabelSearch) -> None:
 
 
 def test_what_is_spelled_right_is_no_other_word(search: LabelSearch) -> None:
-    names_linker = Linker(LabelIndex(search))
+    names_linker = Linker(search)
     for asked, expected in (("Faust", ["Faust"]), ("Fausta", ["Fausta"]), ("Use", []), ("Upp", []), ("Ram", [])):
         linked = names_linker.link(f"Who directed {asked}?")
         assert [link.label for link in linked if link.kind == "entity"] == expected
@@ -389,7 +390,7 @@ def test_what_is_spelled_right_is_no_other_word(search: LabelSearch) -> None:
 
 @pytest.fixture
 def names_linker() -> Linker:
-    return Linker(LabelIndex(PackedLabels.of(read_labels(open_graph(FIXTURES / "golden" / "names_mistyped.ttl")))))
+    return Linker(PackedLabels.of(read_labels(open_graph(FIXTURES / "golden" / "names_mistyped.ttl"))))
 
 
 def test_known_words_that_are_only_together_no_name(names_linker: Linker) -> None:

@@ -96,7 +96,7 @@ def test_a_large_graph_waits_for_its_label_index_and_a_very_large_one_has_none(m
     knowledge = kgsparql.open(NOBEL, embedder="none")
     assert example_questions(knowledge) == ()
     assert not knowledge.indexes.is_made
-    assert knowledge.indexes.index.rows > 0
+    assert knowledge.indexes.index.row_count > 0
     assert knowledge.indexes.is_made
     assert len(example_questions(knowledge)) == 4
     monkeypatch.setattr("kgsparql.made_questions.examples.MOST_TRIPLES", 1_000)

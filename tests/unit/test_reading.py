@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.errors import DataError
-from kgsparql.linking.label_index.packed import memory_index
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.linker import Linker
@@ -37,7 +37,7 @@ def linker_of(names: str = NAMES, classes: str = CLASSES, predicates: str = "") 
         for kind, texts in (("entity", names), ("class", classes), ("predicate", predicates))
         for number, text in enumerate(filter(None, texts.split("; ")))
     ]
-    return Linker(memory_index(rows))
+    return Linker(PackedLabels.of(rows))
 
 
 def reading_of(question: str, names: str = NAMES, classes: str = CLASSES) -> tuple[Chunked, Form]:
@@ -79,7 +79,7 @@ def test_numbers_are_read_with_points_commas_signs_and_in_words() -> None:
 def test_a_name_as_written_comes_first_a_text_last_and_a_given_entity_alone() -> None:
     rows = [LabelRow("http://e.org/1", "JAWS", "jaws", degree=9), LabelRow("http://e.org/2", "Jaws", "jaws", degree=4)]
     text = Name(Literal("France"), "France")
-    read = chunked("Was Jaws made in France?", Linker(memory_index(rows)), values=[(1, 2, text), (4, 5, text)])
+    read = chunked("Was Jaws made in France?", Linker(PackedLabels.of(rows)), values=[(1, 2, text), (4, 5, text)])
     jaws, france = read.chunks
     assert [name.label for name in jaws.entities] == ["Jaws", "JAWS"]
     assert [name.term for name in france.entities] == [Literal("France")]

@@ -16,11 +16,10 @@ from kgsparql.errors import (
     QueryTimeoutError,
 )
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
-from kgsparql.graphs.bounded_lines import BoundedLines
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.oxigraph import engine_error
 from kgsparql.graphs.protocol.replies import boolean, read_solutions, triples, why_cut
-from kgsparql.graphs.query_process import QueryProcesses
+from kgsparql.graphs.query_process import BoundedLines, QueryProcesses
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.patterns import why_nothing
 from kgsparql.graphs.user_query.results import QueryResult

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import CancelledError, StoreError
-from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, nearest_places, pack, packed_index
-from kgsparql.linking.label_index.search import LabelIndex, Progress, Rows, silent
+from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_places, pack
+from kgsparql.linking.label_index.search import Progress, Rows, silent
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.embedding import Embedder
 from kgsparql.storage.files import keep_newest, remove_leftovers, writer_lock
@@ -69,13 +69,13 @@ class LanceVectors:
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
 
 
-def opened_index(tables: Tables, manifest: Mapping[str, Any], embedder: Embedder | None) -> LabelIndex:
+def opened_index(tables: Tables, manifest: Mapping[str, Any], embedder: Embedder | None) -> PackedLabels:
     """Open the index that a manifest describes; with an embedder, if it has its vectors or can make them at once."""
     entry = None if embedder is None else manifest["vectors"].get(embedder.name)
     # The vectors of few texts are beside those of questions, where reading them takes a second less.
     is_beside = manifest["texts"] <= EMBED_AT_ONCE and isinstance(embedder, CachedEmbedder)
     vectors = None if entry is None or is_beside else LanceVectors(tables, entry)
-    return packed_index(tables.blob(manifest["labels"]), embedder, vectors, directory=tables.directory)
+    return PackedLabels(tables.blob(manifest["labels"]), embedder, vectors)
 
 
 # --- Building
@@ -96,7 +96,7 @@ class Builder:
     cancel: threading.Event = field(default_factory=threading.Event)
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, read: Callable[[], Rows], *, wait_s: float = 0.0) -> LabelIndex:
+    def build(self, read: Callable[[], Rows], *, wait_s: float = 0.0) -> PackedLabels:
         """Do all that was not done before, and open the index."""
         tables, embedder = Tables(self.directory), self.embedder
         with writer_lock(self.directory, wait_s=wait_s):

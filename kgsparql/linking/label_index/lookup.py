@@ -14,7 +14,7 @@ from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
-from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
+from kgsparql.linking.label_index.packed import EmbeddedTexts, PackedLabels, packed_bytes
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, rows_by, with_short
 from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
@@ -45,11 +45,11 @@ class FoundLabels(PackedLabels):
         self, rows: Iterable[LabelRow], embedder: Embedder | None = None, common: Collection[str] = ()
     ) -> None:
         super().__init__(packed_bytes(rows), embedder)
-        self._embedder = embedder
+        self.embedder, self._vectors = embedder, None if embedder is None else EmbeddedTexts(self, embedder)
         self._common = common
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002 - see there
-        """See :meth:`LabelSearch.near`."""
+        """See :meth:`PackedLabels.near`."""
         return []
 
     @cached_property
@@ -85,8 +85,8 @@ class EndpointLabels(FoundLabels):
         self._search_failure = ""
 
     def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
-        """See :meth:`LabelSearch.with_graph`; nothing is remembered, so that earlier questions change no query."""
-        return EndpointLabels(graph, profile=self._profile, embedder=self._embedder)
+        """See :meth:`PackedLabels.with_graph`; nothing is remembered, so that earlier questions change no query."""
+        return EndpointLabels(graph, profile=self._profile, embedder=self.embedder)
 
     def named(self, texts: Sequence[str], languages: tuple[str, ...]) -> list[LabelRow]:
         """Find what is called exactly like one of some texts, in at most two queries: its triples are not counted."""
@@ -98,8 +98,8 @@ class EndpointLabels(FoundLabels):
         return self._with_kinds_and_degrees(names)
 
     def offline(self) -> FoundLabels:
-        """See :meth:`LabelSearch.offline`: there are no labels."""
-        return FoundLabels((), self._embedder)
+        """See :meth:`PackedLabels.offline`: there are no labels."""
+        return FoundLabels((), self.embedder)
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         """Look up the labels that a text may name."""
@@ -122,7 +122,7 @@ class EndpointLabels(FoundLabels):
             found = self._names_by_text([Query.load("by_name")], spellings.exact, tags)
             names = [name for spelling in spellings.exact for name in found[spelling]]
         rows = self._with_kinds_and_degrees(names)
-        return FoundLabels(rows, self._embedder, common)
+        return FoundLabels(rows, self.embedder, common)
 
     def _exact_names(self, spellings: Sequence[str], tags: tuple[str, ...]) -> list[LabelRow]:
         missing = [text for text in spellings if (text, tags) not in self._exact]

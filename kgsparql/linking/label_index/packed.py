@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.dataclasses import dataclass, field
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.search import (
     SMALL_LETTERS,
-    LabelIndex,
     LabelRow,
-    LabelSearch,
     Vocabulary,
     inverse_frequency,
     nearest_first,
@@ -52,55 +51,71 @@ class TextVectors(Protocol):
         """Find, for each vector, the nearest texts with their cosines."""
 
 
-class PackedLabels(LabelSearch):
+class PackedLabels:
     """Labels of an index as :func:`pack` writes them; only what a search needs of them is read.
 
     >>> found = PackedLabels.of([LabelRow("http://e.org/a", "Marie Curie", "marie curie")])
     >>> [row.text for row in found.like("curye marie", limit=5)]
     ['Marie Curie']
 
-    :param embedder: compares texts by meaning, which are embedded when they are first compared; ``None`` for none.
+    Results come in a fixed order, the best first, then by IRI and text.
+
+    :param embedder: that of the vectors; else it compares texts by meaning if they are few, embedding them then.
     :param vectors: those of all texts, where they are kept.
+    :ivar embedder: of which every label has a vector, so that :meth:`nearest` finds some; ``None`` without vectors.
     """
 
     def __init__(self, data: Any, embedder: Embedder | None = None, vectors: TextVectors | None = None) -> None:
         self._packed = _Packed(data)
         self._key_texts, self._word_texts = (_Texts(self._packed, name) for name in ("keys", "words"))
-        self._vectors = vectors or (None if embedder is None else _EmbeddedTexts(self, embedder))
+        self.row_count: int = self._packed.about["rows"]
+        self.embedder = embedder if vectors or 0 < self._packed.about["texts"] <= EMBED_AT_ONCE else None
+        self._vectors = vectors or (None if self.embedder is None else EmbeddedTexts(self, self.embedder))
 
     @classmethod
     def of(cls, rows: Iterable[LabelRow], embedder: Embedder | None = None) -> PackedLabels:
         """Pack rows in memory: of a graph so small that reading them again is as fast, or those found for one text."""
         return cls(packed_bytes(rows), embedder)
 
-    @property
-    def has_vectors(self) -> bool:
-        """See :meth:`LabelSearch.has_vectors`."""
-        return self._vectors is not None
+    def with_graph(self, graph: KnowledgeGraph) -> PackedLabels:  # noqa: ARG002 - none is asked
+        """Return this search for one question; labels that are not at hand are looked up in this view of the graph."""
+        return self
+
+    def offline(self) -> PackedLabels:
+        """Return the part that needs no graph: all that can be searched while the graph does not answer."""
+        return self
+
+    def for_text(self, text: str, languages: tuple[str, ...]) -> PackedLabels:  # noqa: ARG002 - all labels are here
+        """Return the search to use for one text; an endpoint is asked here for all labels that the text may name."""
+        return self
+
+    def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
+        """Say what the reader of an answer should know about the search."""
+        return ()
 
     def rows(self) -> Iterator[LabelRow]:
         """Yield all rows, in the order in which they were packed."""
-        for at in range(0, self._packed.about["rows"], _ROWS_AT_ONCE):
-            yield from self._rows_at(np.arange(at, min(at + _ROWS_AT_ONCE, self._packed.about["rows"])))
+        for at in range(0, self.row_count, _ROWS_AT_ONCE):
+            yield from self._rows_at(np.arange(at, min(at + _ROWS_AT_ONCE, self.row_count)))
 
     def held_rows(self) -> Iterable[LabelRow]:
-        """See :meth:`LabelSearch.held_rows`."""
-        return self.rows() if self._packed.about["rows"] <= _MOST_HELD else ()
+        """Return all rows, where they are few; else none."""
+        return self.rows() if self.row_count <= _MOST_HELD else ()
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
-        """See :meth:`LabelSearch.vocabulary`."""
+        """Return the vocabulary; its counts hold for at least the wanted words."""
         return self._own_vocabulary
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
-        """See :meth:`LabelSearch.exact`."""
+        """Find the rows with one of these keys."""
         return self._rows_of_keys(self._key_texts.places_of(keys))
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
-        """See :meth:`LabelSearch.with_words`."""
+        """Find rows that have some of these words: first those with the rarest ones and few other words."""
         return self._best_rows(self._key_words, self._word_texts.places_of(wanted), limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
-        """See :meth:`LabelSearch.like`."""
+        """Find rows that share trigrams with a normalised text."""
         codes = np.array(
             sorted(reduce(lambda code, own: code << _CHARACTER_BITS | ord(own), each, 0) for each in trigrams(key)),
             dtype=np.uint64,
@@ -111,11 +126,16 @@ class PackedLabels(LabelSearch):
         return self._best_rows(self._key_trigrams, found, limit)
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
-        """See :meth:`LabelSearch.near`."""
+        """Find the keys that are at most so many typing errors from another text, with how many: the likeliest first.
+
+        None are found where not all labels are at hand: the text may be that of a label that is not.
+
+        :param words: find words of the vocabulary, not keys.
+        """
         return (self._word_texts if words else self._key_texts).near(text, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
-        """See :meth:`LabelSearch.nearest`."""
+        """Find, for each vector, the rows of the nearest texts with their cosines; vectors are ``(n, dimension)``."""
         found = self._vectors.nearest(vectors, limit=limit) if self._vectors else [[] for _ in vectors]
         rows: dict[str, list[LabelRow]] = defaultdict(list)
         for row in self.exact({normalised(text) for hits in found for text, _ in hits}):
@@ -152,7 +172,7 @@ class PackedLabels(LabelSearch):
 
 
 @dataclass()
-class _EmbeddedTexts:
+class EmbeddedTexts:
     """Texts that are embedded when they are first compared, since they are few."""
 
     labels: PackedLabels
@@ -172,21 +192,6 @@ class _EmbeddedTexts:
     @cached_property
     def _text_vectors(self) -> NDArray[np.float32]:
         return self.embedder.embed(self._all_texts)
-
-
-def packed_index(
-    data: Any, embedder: Embedder | None = None, vectors: TextVectors | None = None, **more: Any
-) -> LabelIndex:
-    """Make an index of what :func:`pack` wrote; the embedder is that of the vectors, or makes them if they are few."""
-    about = _Packed(data).about
-    used = embedder if vectors or 0 < about["texts"] <= EMBED_AT_ONCE else None
-    name = None if used is None else used.name
-    return LabelIndex(PackedLabels(data, used, vectors), about["rows"], about["texts"], name, **more)
-
-
-def memory_index(rows: Iterable[LabelRow], embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
-    """Make an index that is held in memory."""
-    return packed_index(packed_bytes(rows), embedder, note=note)
 
 
 def nearest_places(
