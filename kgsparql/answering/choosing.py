@@ -97,9 +97,9 @@ def choose(
     :param rules: what a model is told to do. :param members: of its reply.
     :param before: what it reads beside the list.
     """
-    model, purposed = session.model, (purpose, at_most, session)
+    model = session.model
     if model is None:
-        return ranked_choices(session.question, candidates, *purposed)
+        return ranked_choices(candidates, purpose, at_most, session)
     if not candidates or at_most < 1:
         return []
     from kgsparql.models.replies import numbers  # where no model is asked, nothing that reads replies is needed
@@ -120,7 +120,7 @@ def choose(
         some = f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
         session.fall_back(purpose, some if reply.numbers else "no number of the list in the reply")
     if reply is None or (not reply.numbers and reply.dropped):
-        return ranked_choices(session.question, candidates, *purposed)
+        return ranked_choices(candidates, purpose, at_most, session)
     order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
     ranked = [Choice(own, reply.scores.get(n, 0.0), "model") for n in order[:at_most] for own in alike[n - 1]]
     return _emitted_choices(ranked, candidates, purpose, len(ranked), session, by=model.name)
@@ -151,18 +151,14 @@ def reading_call(
     )
 
 
-def ranked_choices(
-    question: str, candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, *,
-    ranker: Ranker | None = None,
-) -> list[Choice]:  # fmt: skip
+def ranked_choices(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
     """Choose by the ranker's scores; ties go to the lower number."""
     if not candidates:
         return []
-    ranker = ranker or session.ranker
-    scores = ranker_scores(ranker, question, candidates)
+    scores = ranker_scores(session.ranker, session.question, candidates)
     order = np.argsort(-scores, kind="stable")
     ranked = (Choice(candidates[i], float(scores[i]), "ranker") for i in order)
-    return _emitted_choices(ranked, [candidates[i] for i in order], purpose, at_most, session, by=ranker.name)
+    return _emitted_choices(ranked, [candidates[i] for i in order], purpose, at_most, session, by=session.ranker.name)
 
 
 def _emitted_choices(

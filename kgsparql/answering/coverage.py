@@ -50,7 +50,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     if best is None:
         return ()
     way = best.paths[0].property_path  # further columns are beside what was asked for
-    best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
+    best = replace(best, paths=tuple(own for own in best.paths if own.property_path == way))
     return tuple(dict.fromkeys(_Check(session, found, best, asked).gaps()))
 
 

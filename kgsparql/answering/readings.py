@@ -152,8 +152,7 @@ def _places_of(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tupl
         ends.setdefault(way.hops[-1].step, {}).update({} if is_mediator(way.end) else {way.end: None})
     labels = session.labels((step.predicate for step in ends), in_grace=True)
     by_step = [(f"what {arrow(step, labels)} leads to" * (len(ends) > 1), tuple(own)) for step, own in ends.items()]
-    on_the_way = item.between if item.path is None else [(term,) for term in item.path.terms[1:-1]]
-    between = [tuple(term for term in some if not is_mediator(term)) for some in on_the_way]
+    between = [tuple(term for term in some if not is_mediator(term)) for some in item.between]
     every = [*([("", item.ends)] if item.ends else by_step), *(("what is on the way", some) for some in between)]
     yield from ((where, terms) for where, terms in every if terms)
 

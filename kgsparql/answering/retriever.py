@@ -75,7 +75,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
     mentioned: dict[Term, Term] = {e.term: link.term for link in session.links for e in (*link.candidates, link)}
     mentioned |= {path.end: path.start for path in session.same}
     for item in sorted(evidence, key=lambda item: -item.score):
-        about = {mentioned.get(way.start, way.start) for way in item.ways[:1]}
+        about = {mentioned.get(way.start, way.start) for way in item.paths[:1]}
         leading = {topic for topic in about if item.score >= best.setdefault(topic, item.score) - _AS_GOOD}
         for end in item.ends:
             _, markers, topics = found.setdefault(end, (item.score, [], set()))

@@ -75,7 +75,7 @@ class EvidenceItem:
         :data:`NO_QUERY` for what no graph holds.
     :param queries: one for each graph, where its triples are in several and none holds them all: ``query`` is then for
         a graph of them all together.
-    :param ways: the paths it is made of, where it is made of several.
+    :param paths: those that it is made of; none for a passage.
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
     :param between: the terms at each place between its start and its ends, where all of them are known.
     :param excerpt: where in a document it stands, for a passage that is from one.
@@ -87,20 +87,14 @@ class EvidenceItem:
     text: str
     triples: tuple[CitedTriple, ...]
     query: Query
-    path: Path | None = None
+    paths: tuple[Path, ...] = ()
     score: float = 0.0
     cuts: tuple[Cut, ...] = ()
-    ways: tuple[Path, ...] = ()
     ends: tuple[Term, ...] = ()
     between: tuple[tuple[Term, ...], ...] = ()
     excerpt: Excerpt | None = None
     marker: str = ""
     queries: tuple[SourceQuery, ...] = ()
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The paths it is made of, one or several; none for a passage."""
-        return self.ways or (() if self.path is None else (self.path,))
 
     @property
     def named_ends(self) -> int | None:

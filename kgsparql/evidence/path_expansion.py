@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-from kgsparql.evidence.term_labels import TermLabels, statement_hops, statement_labels
+from kgsparql.evidence.term_labels import TermLabels, path_labels, statement_hops, terms_of
 from kgsparql.evidence.verbalising import Line, line_text, name_of
 from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.graphs.notes import Cut
@@ -123,11 +123,6 @@ def known_item(walk: Walk, ends: Sequence[Term], cuts: tuple[Cut, ...], terms: T
     return _walk_item(one, terms, labels) if ways else None
 
 
-def terms_of(ways: Iterable[Path]) -> Iterator[Term]:
-    """List the subject, predicate and object of every triple on these paths."""
-    return (term for way in ways for triple in way.triples for term in triple)
-
-
 def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     """Find all ways of each walk, so that what lies between is known; where they are too many, those to ``asked``."""
     todo = [
@@ -176,8 +171,9 @@ def _rows_to_show(one: _FollowedWalk, ways: Sequence[Way], ends: Sequence[Term],
 def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> EvidenceItem:
     walk, ways = one.walk, (*(way.path for way in one.ways), *one.cells)
     left_out = [end for end in one.met.items if is_mediator(end)]
-    line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
-    labels, beside = statement_labels(ways, terms, named)
+    line = Line(tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
+    own, beside = path_labels(ways, terms)
+    labels = {**named, **own}
     hops = [hop for way in one.ways for hop in (*way.path.hops, *way.aside)]
     hops += [hop for cell in one.cells for hop in cell.hops] + beside
     seen = {hop.step for hop in beside}
@@ -206,7 +202,7 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> Evidence
     return EvidenceItem(
         kind="path", text=f"{text} (where {told})" if told else text,
         triples=tuple(CitedTriple(*hop) for hop in dict.fromkeys(hops)), query=query,
-        cuts=one.cuts, ways=ways, ends=tuple(one.ends), between=one.between,
+        cuts=one.cuts, paths=ways, ends=tuple(one.ends), between=one.between,
     )  # fmt: skip
 
 
@@ -252,7 +248,7 @@ def _row_texts(one: _FollowedWalk, labels: Labels) -> dict[Term, str]:
         rows.setdefault(cell.start, {}).setdefault(cell.property_path, []).append(cell)
     texts = {}
     for row, cells in rows.items():
-        lines = [Line(path, tuple(ways), len({way.end for way in ways})) for path, ways in cells.items()]
+        lines = [Line(tuple(ways), len({way.end for way in ways})) for ways in cells.values()]
         said = [line_text(line, labels, shown=_MAX_CELL_VALUES, bar="; ") for line in lines]
         texts[row] = ", ".join(text[len(name_of(row, labels)) + 1 :] for text in said)
     return texts

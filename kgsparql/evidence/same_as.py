@@ -71,7 +71,11 @@ def same_items(paths: Sequence[Path], labels: Labels) -> list[EvidenceItem]:
     """Make an item of evidence for each pair: the triple that says it."""
     return [
         EvidenceItem(
-            "path", path_text(path, labels), tuple(CitedTriple(*hop) for hop in path.hops), lookup(path.triples), path
+            "path",
+            path_text(path, labels),
+            tuple(CitedTriple(*hop) for hop in path.hops),
+            lookup(path.triples),
+            (path,),
         )
         for path in paths
     ]

@@ -213,10 +213,14 @@ def statement_hops(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool =
     return [Hop(triple, way) for node, way in sides if (triple := known[node, way]) is not None]
 
 
-def statement_labels(
-    paths: Sequence[Path], terms: TermLabels, labels: Labels, *, in_grace: bool = True
-) -> tuple[Labels, list[Hop]]:
-    """Labels in which the statements on these paths have names, and the hops that say so, to be cited too."""
+def terms_of(ways: Iterable[Path]) -> Iterator[Term]:
+    """List the subject, predicate and object of every triple on these paths."""
+    return (term for way in ways for triple in way.triples for term in triple)
+
+
+def path_labels(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool = True) -> tuple[Labels, list[Hop]]:
+    """Find the labels of the terms of these paths, statements too, and the hops that name these, to be cited too."""
+    labels = terms(terms_of(paths), in_grace=in_grace)
     hops = statement_hops(paths, terms, in_grace=in_grace)
     if not hops:
         return labels, []

@@ -25,7 +25,6 @@ class Line:
     :param count: how many there are; at least so many when ``exact`` is ``False``.
     """
 
-    path: PropertyPath
     ways: tuple[Path, ...]
     count: int
     exact: bool = True
@@ -34,6 +33,11 @@ class Line:
     def start(self) -> Term:
         """Where every way starts."""
         return self.ways[0].start
+
+    @property
+    def path(self) -> PropertyPath:
+        """The property path that every way follows."""
+        return self.ways[0].property_path
 
     @property
     def ends(self) -> tuple[Term, ...]:
@@ -139,6 +143,11 @@ def arrow(step: Step, labels: Labels) -> str:
     return _named_arrow(name_of(step.predicate, labels), step.direction)
 
 
+def walk_text(start: Term, path: PropertyPath, labels: Labels, *, between: str = " ") -> str:
+    """Write a start and the steps from there on, without the terms along them."""
+    return f"{printable(labels[start], 80)} {between.join(arrow(step, labels) for step in path.steps)}"
+
+
 def _named_arrow(name: str, direction: Direction) -> str:
     return f"—{name}→" if direction == "forward" else f"←{name}—"
 
@@ -237,7 +246,7 @@ def _roots_of(evidence: Iterable[EvidenceItem], labels: Labels) -> Collection[No
             node.markers += [item.marker] if item.marker not in node.markers else []
         if len(above) == 1:  # where several lead to the ends, nobody knows whose the others are
             (last,) = above.values()
-            last.unseen += max(0, len(item.ends) - len(item.ways))
+            last.unseen += max(0, len(item.ends) - len(item.paths))
     return roots.values()
 
 

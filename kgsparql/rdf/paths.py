@@ -145,9 +145,14 @@ class PropertyPath(NamedTuple):
         return "/".join(map(str, self.steps))
 
     @property
+    def predicates(self) -> tuple[IRI, ...]:
+        """The predicates in order, whichever way they are walked."""
+        return tuple(step.predicate for step in self.steps)
+
+    @property
     def goes_back(self) -> bool:
         """Whether some step inverts one before it: up to what something is of, and down to others that are of it."""
-        return len({*self.steps}) > len({step.predicate for step in self.steps})
+        return len({*self.steps}) > len({*self.predicates})
 
     def is_back(self, step: Step) -> bool:
         """Tell whether a further step would invert the last one."""

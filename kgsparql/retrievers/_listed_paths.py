@@ -89,7 +89,7 @@ def enumerate_paths(
         start = enumeration.link.term
         enumeration.add(level)
         paths = [found.path for found in level if len(found.path.steps) > 1 or found.ends != (start,)]
-        if len({step.predicate for path in paths for step in path.steps}) <= _MANY_PREDICATES:
+        if len({p for path in paths for p in path.predicates}) <= _MANY_PREDICATES:
             return paths
         if len(paths[0].steps) > 1:
             return paths if max_hops is not None else ()
@@ -290,7 +290,7 @@ def _is_code(end: Term) -> bool:
 
 def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candidate]:
     """List the paths for a reader, numbered: start, predicates, number of ends, and some of the ends."""
-    predicates = [step.predicate for one in found for step in one.path.steps]
+    predicates = [p for one in found for p in one.path.predicates]
     examples = [end for one in found for end in one.ends[:_EXAMPLE_ENDS]]
     labels = session.labels([*predicates, *examples, *(one.link.term for one in found)])
     alike: dict[str, list[LikelyPath]] = {}

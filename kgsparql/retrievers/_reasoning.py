@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias
 
 from kgsparql.answering import coverage
@@ -20,9 +19,9 @@ from kgsparql.answering.readings import put_together, quoted_passage
 from kgsparql.answering.session import Session
 from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.path_expansion import expanded_items, terms_of
-from kgsparql.evidence.term_labels import statement_labels
-from kgsparql.evidence.verbalising import Line, line_text, path_text
+from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.term_labels import path_labels
+from kgsparql.evidence.verbalising import Line, line_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
@@ -31,7 +30,7 @@ from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import Labels, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.reading.gaps import not_the_graphs
-from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, query_through
+from kgsparql.retrievers._walking import is_opaque, item_of_ways, places_by_likeness, query_through
 
 _MAX_NAME = 90  # characters, so that the number after it is never cut off
 _ENDS_READ = 20  # of a line, that a model reads; it can choose no other
@@ -87,11 +86,9 @@ class FactSheet:
         Of very many lines those that are most like the question are kept, which is a cut.
         """
         lines = list(lines)
-        ways = [way for line in lines for way in line.ways]
-        labels = session.labels(terms_of(ways), in_grace=True)
-        named, _ = statement_labels(ways, session.labels, labels, in_grace=False)
+        labels, _ = path_labels([way for line in lines for way in line.ways], session.labels)
         if len(lines) > MAX_CHOICES:
-            told = [_text_of(line, named) for line in lines]
+            told = [_text_of(line, labels) for line in lines]
             best = sorted(places_by_likeness(session.masked_question, told, session)[:MAX_CHOICES])
             session.note_cuts([Cut("facts that a model reads", MAX_CHOICES, len(lines))])
             lines = [lines[place] for place in best]
@@ -101,7 +98,7 @@ class FactSheet:
             own = dict.fromkeys(t for way in line.ways for t in way.terms if not _is_nameless(t, session))
             numbers |= {t: n for n, t in enumerate((t for t in own if t not in numbers), len(numbers) + 1)}
             things = {term: f"{printable(labels[term], _MAX_NAME)} [{numbers[term]}]" for term in own}
-            before = by_text.setdefault(text := _text_of(line, {**named, **things}), line)
+            before = by_text.setdefault(text := _text_of(line, {**labels, **things}), line)
             if before is not line:  # by other nodes without a name
                 by_text[text] = replace(before, ways=tuple(dict.fromkeys((*before.ways, *line.ways))))
         kept: dict[str, ReadLine] = {}
@@ -166,10 +163,8 @@ def _text_of(line: ReadLine, labels: Labels) -> str:
         return line.item.sourced_text
     if line.text is not None:
         return line.text(labels)
-    if len(line.ways) == 1 == line.count:
-        return path_text(line.ways[0], labels)
-    whole = Line(line.ways[0].property_path, line.ways, max(line.count, len({way.end for way in line.ways})))
-    return line_text(whole, labels, shown=_ENDS_READ)
+    count = max(line.count, len({way.end for way in line.ways}))
+    return line_text(Line(line.ways, count), labels, shown=_ENDS_READ)
 
 
 def _is_nameless(term: Term, session: Session) -> bool:
@@ -308,12 +303,10 @@ def _parts_of(
     is_one = session.complete and len(walks) == 1  # where chains meet, what one leads to besides is no answer
     (followed,) = expanded_items([*walks], session.labels) if is_one and is_all else (None,)
     parts = []
-    for walk, ways in walks.items():
+    for ways in walks.values():
         own = dict.fromkeys(way.end for way in ways)
         if followed is None or not own.keys() <= set(followed.ends):
-            text = partial(line_text, Line(walk.path, tuple(ways[:SHOWN]), len(own)), shown=SHOWN)
-            item = item_of_ways("path", ways, query_through(ways), text, session, ways=tuple(ways))
-            parts.append(_part_of(item, [*own], session))
+            parts.append(_part_of(item_of_ways(ways, query_through(ways), session), [*own], session))
         else:
             parts.append(_part_of(followed, followed.ends, session))
     return parts

@@ -11,25 +11,27 @@ from math import ceil
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.path_expansion import terms_of
-from kgsparql.evidence.term_labels import statement_labels
-from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
+from kgsparql.evidence.term_labels import path_labels
+from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text, walk_text
 from kgsparql.exploration import NeighbourGroup, neighbours
+from kgsparql.exploration.batched_select import union_of
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.documents import BYTES_PER_TOKEN
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Term, local_name
+from kgsparql.rdf.query import MAX_ARMS
+from kgsparql.rdf.terms import IRI, Labels, Term, local_name
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import ReadLine, segments
 from kgsparql.retrievers._walking import (
+    NextStep,
     answers_of,
     groups_of,
     is_opaque,
     item_of_ways,
     places_by_likeness,
     predicate_counts,
+    told_count,
 )
 
 _MAX_FACTS_OF_STEP = 1_000
@@ -62,12 +64,11 @@ def frontier_at(start: IRI) -> Frontier:
     return Frontier(Walk(start, PropertyPath(())), {start: Path(start)})
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion(NextStep):
     """A predicate that can be followed from a frontier."""
 
     frontier: Frontier
-    step: Step
     counts: Mapping[IRI, NeighbourGroup]
 
     @property
@@ -75,12 +76,10 @@ class Expansion:
         """The whole path from the topic, this step the last."""
         return PropertyPath((*self.frontier.walk.path.steps, self.step))
 
-    def text(self, labels: Mapping[Term, str]) -> str:
+    def told(self, labels: Labels) -> str:
         """Write the topic, the predicates followed so far, this one, and the number of neighbours."""
-        counts = self.counts.values()
-        arrows = " … ".join(arrow(step, labels) for step in self.path.steps)
-        count = f"{sum(c.count for c in counts):,}{'' if all(c.exact for c in counts) else '+'}"
-        return f"{labels[self.frontier.walk.start]} {arrows} ({count})"
+        walked = walk_text(self.frontier.walk.start, self.path, labels, between=" … ")
+        return f"{walked} ({told_count(self.counts.values())})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +97,6 @@ class FoundFacts:
     cuts: tuple[Cut, ...] = ()
     conditions: tuple[tuple[Constraint, ...], ...] = ((),)
     shown: tuple[Unit, ...] = ()
-
-    @property
-    def ways(self) -> tuple[Path, ...]:
-        """Every way that is shown."""
-        return tuple(way for unit in self.shown for way in unit)
-
-    @property
-    def ends(self) -> dict[Term, None]:
-        """Everything that it leads to, once."""
-        return dict.fromkeys(end for reached in self.reached() for end in reached.ends)
 
     @property
     def mediated(self) -> tuple[Unit, ...]:
@@ -154,25 +143,27 @@ def expansions_of(frontiers: Sequence[Frontier], session: Session) -> list[Expan
                 onward = replace(count, count=count.count - 1) if back and count.exact else count
                 if onward.count:
                     steps.setdefault(count.step, {})[count.entity] = onward
-        expansions += [Expansion(frontier, step, own) for step, own in steps.items()]
+        expansions += [
+            Expansion(way=frontier.ways[next(iter(own))], step=step, frontier=frontier, counts=own)
+            for step, own in steps.items()
+        ]
     return expansions
 
 
 def found_facts(
-    taken: Sequence[tuple[Expansion, float]], known: KnownNeighbours, session: Session, *, limit: int
+    taken: Sequence[Expansion], known: KnownNeighbours, session: Session, *, limit: int
 ) -> list[FoundFacts]:
-    """Find the facts of expansions with their scores, one path to each term; what was fetched is added to ``known``."""
+    """Find the facts of expansions, one path to each term; what was fetched is added to ``known``."""
     most = _MAX_FACTS_OF_STEP // len(taken)
-    asked = [_affordable_entities(one, known, most=most, limit=limit) for one, _ in taken]
-    wanted = {(entity, one.step): None for (one, _), some in zip(taken, asked, strict=True) for entity in some}
+    asked = [_affordable_entities(one, known, most=most, limit=limit) for one in taken]
+    wanted = {(entity, one.step): None for one, some in zip(taken, asked, strict=True) for entity in some}
     new = [key for key in wanted if key not in known]
-    known |= _fetched_neighbours(new, {one.frontier.walk.start for one, _ in taken}, session, limit=limit)
+    known |= _fetched_neighbours(new, {one.frontier.walk.start for one in taken}, session, limit=limit)
     found = []
-    for (expansion, score), entities in zip(taken, asked, strict=True):
+    for expansion, entities in zip(taken, asked, strict=True):
         cuts: list[Cut] = []
         if len(entities) < len(expansion.counts):
-            labels = session.labels([expansion.frontier.walk.start, *(s.predicate for s in expansion.path.steps)])
-            cuts.append(Cut("entities asked about", len(entities), len(expansion.counts), expansion.text(labels)))
+            cuts.append(Cut("entities asked about", len(entities), len(expansion.counts), expansion.text))
         plain: dict[Term, Unit] = {}
         mediated: list[Unit] = []
         for entity in entities:
@@ -186,7 +177,7 @@ def found_facts(
         if plain or mediated:
             session.note_cuts(cuts)
             walk, units = replace(expansion.frontier.walk, path=expansion.path), (*plain.values(), *mediated)
-            found.append(FoundFacts(walk, units, score, tuple(cuts)))
+            found.append(FoundFacts(walk, units, expansion.score, tuple(cuts)))
     return found
 
 
@@ -254,7 +245,7 @@ def _units_beyond(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:
 def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[FoundFacts]:
     """Choose the facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
     ways = [way for one in found for unit in one.units for way in unit]
-    labels, _ = statement_labels(ways, session.labels, session.labels(terms_of(ways)), in_grace=False)
+    labels, _ = path_labels(ways, session.labels, in_grace=False)
 
     def unit_text(unit: Unit, one: FoundFacts) -> str:
         if one.is_mediated(unit):
@@ -279,13 +270,13 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
             room[i] -= sizes[i][place]
     some = [replace(one, shown=tuple(one.units[i] for i in own)) for one, own in zip(found, kept, strict=True)]
     for one in some:
-        where = " ".join([labels[one.walk.start], *(arrow(step, labels) for step in one.walk.path.steps)])
         if len(one.shown) < len(one.units):
+            where = walk_text(one.walk.start, one.walk.path, labels)
             session.note_cuts([Cut("facts shown", len(one.shown), len(one.units), where)])
     return some
 
 
-def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False) -> str:
+def _mediated_text(unit: Unit, labels: Labels, *, lead: bool = False) -> str:
     """Write a mediator with everything behind it, after the triple that leads to it."""
     *before, joining, _ = unit[0].hops
     # A longer path from the topic to the mediator is repeated for each mediator, since it may differ.
@@ -316,8 +307,9 @@ def facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest: in
     evidence = Evidence(_fact_item(one, session) for one in found)
     shown = list(zip(evidence, found, strict=True))
     before = len(shown) - latest
-    ends = ((item, end) for item, one in [*shown[before:], *shown[:before]] for end in one.ends)
-    return Retrieval(evidence, tuple(answers_of(((end, item.score, item.marker) for item, end in ends), session)))
+    every = ((item, own) for item, one in [*shown[before:], *shown[:before]] for own in one.reached())
+    ends = dict.fromkeys((end, item.score, item.marker) for item, own in every for end in own.ends)
+    return Retrieval(evidence, tuple(answers_of(ends, session)))
 
 
 def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
@@ -333,18 +325,18 @@ def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
         for number, own in enumerate(reached[:MAX_ARMS])
     ]  # fmt: skip
     return item_of_ways(
-        "path", one.ways, arms[0] if len(arms) == 1 else Query.union(arms), partial(_shown_text, one), session,
-        score=one.score, cuts=one.cuts, ways=one.ways, ends=() if one.mediated else reached[0].ends,
+        [way for unit in one.shown for way in unit], union_of(arms), session, partial(_shown_text, one),
+        score=one.score, cuts=one.cuts, ends=() if one.mediated else reached[0].ends,
     )  # fmt: skip
 
 
-def _shown_text(one: FoundFacts, labels: Mapping[Term, str]) -> str:
+def _shown_text(one: FoundFacts, labels: Labels) -> str:
     plain = [unit[0] for unit in one.shown if not one.is_mediated(unit)]
     mediated = [unit for unit in one.shown if one.is_mediated(unit)]
     missing = len(one.units) - len(one.shown)
     parts = []
     if plain:
-        line = Line(one.walk.path, tuple(plain), len(plain) + (0 if mediated else missing), exact=not one.cuts)
+        line = Line(tuple(plain), len(plain) + (0 if mediated else missing), exact=not one.cuts)
         parts.append(line_text(line, labels, shown=len(plain)))
     parts += [_mediated_text(unit, labels, lead=i == 0) for i, unit in enumerate(mediated)]
     return " | ".join([*parts, f"… {missing:,} more"] if mediated and missing else parts)

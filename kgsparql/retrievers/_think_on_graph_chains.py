@@ -8,18 +8,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.evidence.path_expansion import terms_of
-from kgsparql.evidence.term_labels import statement_labels
+from kgsparql.evidence.term_labels import path_labels, terms_of
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import Term
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
+    NextStep,
     answers_of,
     candidates_by_start,
     groups_of,
@@ -27,6 +26,7 @@ from kgsparql.retrievers._walking import (
     path_items,
     predicate_counts,
     query_through,
+    told_count,
     ways_of,
 )
 
@@ -64,8 +64,8 @@ class Chain:
         return self.path.walk
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer(NextStep):
     """A predicate that may continue a chain, or a sibling that stands in for it; ``again`` from the same term.
 
     :param share: of the predicate in its chain, once it is chosen.
@@ -73,17 +73,11 @@ class Offer:
     """
 
     place: int
-    path: Path
     count: NeighbourGroup
     again: bool
     share: float = 0.0
     siblings: tuple[Path, ...] = ()
     listed: tuple[Path, ...] = ()
-
-    @property
-    def step(self) -> Step:
-        """The predicate and its direction."""
-        return self.count.step
 
     @property
     def unlisted(self) -> list[Path]:
@@ -111,7 +105,8 @@ def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[
             goes_back = bool(path.hops) and count.step.inverts(path.hops[-1].step)
             if not needless and not (count.count <= 1 and goes_back):
                 known.add((chain.walk, count.step))
-                offered.append(Offer(place, path, count, again=(path.end, count.step) in walked))
+                again = (path.end, count.step) in walked
+                offered.append(Offer(way=path, step=count.step, place=place, count=count, again=again))
     offered.sort(key=lambda offer: offer.place)
     labels = session.labels(_offer_terms(offered))
     if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
@@ -120,37 +115,35 @@ def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[
 
 
 def _offer_terms(offered: Sequence[Offer]) -> list[Term]:
-    paths = [offer.path for offer in offered]
-    return [*terms_of(paths), *(path.start for path in paths), *(offer.step.predicate for offer in offered)]
+    ways = [offer.way for offer in offered]
+    return [*terms_of(ways), *(way.start for way in ways), *(offer.step.predicate for offer in offered)]
 
 
-def candidates_of(offered: Sequence[Offer], session: Session) -> list[Candidate]:
-    """Make numbered candidates of the offers: the chain as text, with the score of its whole property path."""
+def scored_offers(offered: Sequence[Offer], session: Session) -> list[Offer]:
+    """Write the chain of each offer as text, and score its whole property path."""
     named = session.labels(_offer_terms(offered))
-    labels, _ = statement_labels([offer.path for offer in offered], session.labels, named, in_grace=False)
-    paths, texts = [], []
-    for offer in offered:
-        steps = (*offer.path.property_path.steps, offer.step)
-        paths.append((offer.path.start, PropertyPath(steps), [""] * (len(offer.path) + 2)))
-        count = f"{offer.count.count:,}{'' if offer.count.exact else '+'}"
-        texts.append(f"{path_text(offer.path, labels)} {arrow(offer.step, labels)} ({count})")
-    return [
-        replace(candidate, score=(candidate.score or 0.0) - _WALKED_AGAIN_PENALTY * offer.again)
-        for offer, candidate in zip(offered, candidates_by_start(paths, session, texts=texts), strict=True)
-    ]
+    labels = {**named, **path_labels([offer.way for offer in offered], session.labels, in_grace=False)[0]}
+    walks = [(one.way.start, PropertyPath((*one.way.property_path.steps, one.step))) for one in offered]
+    paths = [(start, path, [""] * (len(path.steps) + 1)) for start, path in walks]
+    scored = []
+    for one, candidate in zip(offered, candidates_by_start(paths, session), strict=True):
+        text = f"{path_text(one.way, labels)} {arrow(one.step, labels)} ({told_count([one.count])})"
+        score = (candidate.score or 0.0) - _WALKED_AGAIN_PENALTY * one.again
+        scored.append(replace(one, text=text, score=score))
+    return scored
 
 
 def expanded_offers(
     chosen: Sequence[Offer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
 ) -> list[Offer]:
     """Find the paths to the neighbours of each offer, and add what is found to the known groups."""
-    wanted = ((one.path.end, one.step) for one in chosen if (one.path.end, one.step) not in groups)
+    wanted = ((one.way.end, one.step) for one in chosen if (one.way.end, one.step) not in groups)
     found = groups_of(wanted, session, limit=NEIGHBOURS_PER_PREDICATE)
     session.note_cuts(found.cuts)
     groups |= {(group.entity, group.step): group for group in found.items}
     expanded = []
     for one in chosen:
-        path, group = one.path, groups.get((one.path.end, one.step))
+        path, group = one.way, groups.get((one.way.end, one.step))
         ways = dict.fromkeys([] if group is None else ways_of(group))
         siblings = tuple(path.then(way) for way in ways if not path.hops or may_follow(path.hops[-1], way.hops[0]))
         if siblings:

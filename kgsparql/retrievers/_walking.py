@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.answering.answer import AnswerTerm
-from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
 from kgsparql.answering.entity_linking import mend_links
 from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
-from kgsparql.evidence.path_expansion import expanded_items, terms_of
-from kgsparql.evidence.term_labels import statement_hops, statement_labels
-from kgsparql.evidence.verbalising import Line, arrow, line_text, nested_text, path_text
+from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.term_labels import path_labels, statement_hops, terms_of
+from kgsparql.evidence.verbalising import Line, line_text, nested_text, walk_text
 from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -30,8 +29,10 @@ from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, local_name, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, as_iri, local_name, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
+
+NextStepT = TypeVar("NextStepT", bound="NextStep")
 
 SAMPLE = 20  # paths, or ends of a path, from which the kinds of the terms along the path are taken
 SHOWN = 50  # ways of a line that are shown, and whose triples are cited
@@ -79,55 +80,79 @@ def topics(session: Session) -> list[LinkedEntity]:
     return named or list(session.links)
 
 
-def candidates_by_start(
-    paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]], session: Session, *, texts: Sequence[str] = ()
-) -> list[Candidate]:
+def candidates_by_start(paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]], session: Session) -> list[Candidate]:
     """Score property paths from several starts as candidates, numbered from 0; those of each start are scored together.
 
     :param paths: each with its start and the kinds along it.
-    :param texts: what a model reads of each; the paths in words without any.
     """
     places: dict[Term, list[int]] = {}
     for place, (start, _, _) in enumerate(paths):
         places.setdefault(start, []).append(place)
-    labels = session.compared_labels([step.predicate for _, path, _ in paths for step in path.steps], in_grace=True)
+    labels = session.compared_labels([p for _, path, _ in paths for p in path.predicates], in_grace=True)
 
     scores, worded = np.zeros(len(paths)), _WORDED_FOR_A_MODEL if session.model else _WORDED
     for start, own in places.items():
         kinded = [paths[i][1:] for i in own]
         scores[own] = score_paths(Start.of(session, start), kinded, session.label_fit, worded=worded)
-    shown = texts or [nested_text(path, kinds, labels) for _, path, kinds in paths]
-    scored = zip(shown, paths, scores.tolist(), strict=True)
-    return [Candidate(i, text, score=score) for i, (text, _, score) in enumerate(scored)]
+    texts = (nested_text(path, kinds, labels) for _, path, kinds in paths)
+    return [Candidate(i, text, score) for i, (text, score) in enumerate(zip(texts, scores.tolist(), strict=True))]
 
 
-def scores_of_ways(groups: Sequence[Sequence[Path]], session: Session, *, in_grace: bool = False) -> list[float]:
+def candidates_of_ways(groups: Sequence[Sequence[Path]], session: Session) -> list[Candidate]:
     """Score the property path that the ways of each group share, with the kinds of the terms along the first ways."""
-    samples = [[way.terms for way in ways[:SAMPLE]] for ways in groups]
-    kinds = session.compared_labels.majority_types(samples, in_grace=in_grace)
+    kinds = [[""] * (len(ways[0]) + 1) for ways in groups]
+    with session.within_budget():
+        kinds = session.compared_labels.majority_types([[way.terms for way in ways[:SAMPLE]] for ways in groups])
     paths = [(own[0].start, own[0].property_path, kind) for own, kind in zip(groups, kinds, strict=True)]
-    return [candidate.score or 0.0 for candidate in candidates_by_start(paths, session)]
+    return candidates_by_start(paths, session)
 
 
-def with_examples(
-    candidates: Sequence[Candidate], steps: Sequence[tuple[Path, Step]], session: Session
-) -> list[Candidate]:
-    """Show a model two terms that each candidate's step leads to from the end of its path, not straight back."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextStep:
+    """A step that may be walked from the end of a way, and perhaps of others of its kind.
+
+    :param text: what a model reads of it, with the number of terms that it leads to in brackets at the end.
+    :param score: how well the whole path fits the question.
+    """
+
+    way: Path
+    step: Step
+    text: str = ""
+    score: float = 0.0
+
+
+def chosen_steps(
+    offered: Sequence[NextStepT], at_most: int, session: Session, **asking: Any
+) -> list[tuple[NextStepT, Choice]]:
+    """Choose steps; a model reads with each two of the terms that it leads to."""
+    if not offered:
+        return []
+    examples = _examples_of(offered, session) if session.model_reads else [""] * len(offered)
+    texts = [f"{one.text[:-1]}: {own})" if own else one.text for one, own in zip(offered, examples, strict=True)]
+    candidates = [Candidate(n, text, offered[n].score) for n, text in enumerate(texts)]
+    choices = choices_among(candidates, "predicates", at_most, session, **asking)
+    return [(offered[choice.candidate.number], choice) for choice in choices]
+
+
+def _examples_of(offered: Sequence[NextStep], session: Session) -> list[str]:
+    """Name two terms that each step leads to, not straight back."""
     near: dict[tuple[Term, Step], list[Term]] = {}
     with session.within_budget():
-        found = groups_of(((path.end, step) for path, step in steps), session, limit=_EXAMPLES_OF_STEP + 1)
+        found = groups_of(((one.way.end, one.step) for one in offered), session, limit=_EXAMPLES_OF_STEP + 1)
         near = {(group.entity, group.step): [way.end for way in ways_of(group)] for group in found.items}
     examples = []
-    for path, step in steps:
-        last = path.hops[-1].start if path.hops else None
-        ends = (end for end in dict.fromkeys(near.get((path.end, step), ())) if end != last)
+    for one in offered:
+        last = one.way.hops[-1].start if one.way.hops else None
+        ends = (end for end in dict.fromkeys(near.get((one.way.end, one.step), ())) if end != last)
         examples.append(list(islice(ends, _EXAMPLES_OF_STEP)))
     labels = session.labels([term for ends in examples for term in ends])
-    texts = ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
-    return [
-        replace(candidate, text=f"{candidate.text[:-1]}: {text})") if text else candidate
-        for candidate, text in zip(candidates, texts, strict=True)
-    ]
+    return ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
+
+
+def told_count(groups: Iterable[NeighbourGroup]) -> str:
+    """Say how many neighbours there are: at least so many, with a plus, where they were not all counted."""
+    some = list(groups)
+    return f"{sum(one.count for one in some):,}{'' if all(one.exact for one in some) else '+'}"
 
 
 def groups_of(wanted: Iterable[tuple[Term, Step]], session: Session, *, limit: int) -> Found[NeighbourGroup]:
@@ -153,9 +178,20 @@ def is_opaque(term: Term, session: Session) -> bool:
     return any(map(str.isdigit, name)) and not _WORD.search(name)
 
 
+def choices_among(
+    candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, **asking: Any
+) -> list[Choice]:
+    """Choose, by the ranker if no call is left; a model may choose nothing."""
+    if session.can_spare_call(purpose):
+        with session.within_budget():
+            return choose(candidates, purpose, at_most, session, **asking)
+    return ranked_choices(candidates, purpose, at_most, session)
+
+
 def walk_scores(ways: Mapping[Walk, Sequence[Path]], session: Session) -> dict[Walk, float]:
     """Score walks, the best first: by how well they fit the question."""
-    scores = dict(zip(ways, scores_of_ways(list(ways.values()), session), strict=True))
+    scored = candidates_of_ways(list(ways.values()), session)
+    scores = {walk: candidate.score or 0.0 for walk, candidate in zip(ways, scored, strict=True)}
     return {walk: scores[walk] for walk in sorted(scores, key=lambda w: (-scores[w], w.path, w.start.value))}
 
 
@@ -169,8 +205,8 @@ def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Ses
     """Note, once, if no path has a word of the question, so that a ranker by words cannot order them."""
     if not isinstance(session.ranker, BM25Ranker):
         return
-    labels = session.labels((step.predicate for path, _ in paths for step in path.steps), in_grace=True)
-    texts = {" ".join((*(labels[step.predicate] for step in path.steps), *kinds[1:])) for path, kinds in paths}
+    labels = session.labels((p for path, _ in paths for p in path.predicates), in_grace=True)
+    texts = {" ".join((*(labels[p] for p in path.predicates), *kinds[1:])) for path, kinds in paths}
     if len(texts) > 1 and not session.ranker.rank(session.masked_question, sorted(texts)).any():
         note = (
             "uncertain: no path has a word of the question, so their order means little (an embedding model compares "
@@ -196,23 +232,25 @@ def best_answers_first(answers: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
 
 
 def item_of_ways(
-    kind: ItemKind, cited_ways: Sequence[Path], query: Query, text: Callable[[Mapping[Term, str]], str],
-    session: Session, **more: Any,
+    ways: Sequence[Path], query: Query, session: Session, text: Callable[[Labels], str] | None = None, *,
+    kind: ItemKind = "path", **more: Any,
 ) -> EvidenceItem:  # fmt: skip
-    """Make ways evidence, with the query that finds them and a text of the labels of all their terms."""
-    labels = session.labels(terms_of(cited_ways), in_grace=True)
-    named, beside = statement_labels(cited_ways, session.labels, labels)
-    hops = (*dict.fromkeys(hop for way in cited_ways for hop in way.hops), *beside)
-    return EvidenceItem(kind, text(named), tuple(CitedTriple(hop.triple, hop.direction) for hop in hops), query, **more)
+    """Make ways of one path evidence, with the query that finds them.
+
+    :param text: writes it otherwise than as a line with all its ends.
+    """
+    labels, beside = path_labels(ways, session.labels)
+    hops = (*dict.fromkeys(hop for way in ways for hop in way.hops), *beside)
+    line = Line(tuple(ways[:SHOWN]), len({way.end for way in ways}))
+    said = line_text(line, labels, shown=SHOWN) if text is None else text(labels)
+    return EvidenceItem(kind, said, tuple(CitedTriple(*hop) for hop in hops), query, tuple(ways), **more)
 
 
 def path_items(found: Sequence[tuple[Path, Query, float]], session: Session) -> list[EvidenceItem]:
     """Make single paths evidence, each with the query that finds it and a score."""
-    paths = [path for path, _, _ in found]
-    session.labels(terms_of(paths), in_grace=True)
-    statement_hops(paths, session.labels)
+    path_labels([path for path, _, _ in found], session.labels)  # so that one query finds them all
     return [
-        item_of_ways("path", [path], query, partial(path_text, path), session, path=path, score=score)
+        item_of_ways([path], query, session, score=score, between=tuple((term,) for term in path.terms[1:-1]))
         for path, query, score in found
     ]
 
@@ -255,7 +293,7 @@ def lines_of(group: NeighbourGroup) -> Iterator[Line]:
     plain = tuple(Path(group.entity, (hop,)) for hop in group.hops if not is_mediator(hop.end))
     if plain:
         blank = len(group.neighbours) - len(plain)
-        yield Line(PropertyPath((group.step,)), plain, group.count - blank, group.exact)
+        yield Line(plain, group.count - blank, group.exact)
     whole = group.exact and group.count == len(group.neighbours)
     yield from _by_property_path((path, whole) for path in group.mediated if not is_mediator(path.end))
 
@@ -296,8 +334,7 @@ def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
     for path, whole in paths:
         lines.setdefault((path.start, path.property_path), []).append((path, whole))
     return [
-        Line(steps, tuple(path for path, _ in some), len(some), all(whole for _, whole in some))
-        for (_, steps), some in lines.items()
+        Line(tuple(path for path, _ in some), len(some), all(whole for _, whole in some)) for some in lines.values()
     ]
 
 
@@ -322,7 +359,7 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
 def telling_lines(lines: Sequence[Line], session: Session) -> list[Line]:
     """Keep the lines that say something: none that only repeats a name or goes in a circle, no two that read alike."""
     between = [way.terms[-2] for line in lines for way in line.ways[:1] if isinstance(way.end, Literal)]
-    labels = session.labels([*between, *(step.predicate for line in lines for step in line.path.steps)])
+    labels = session.labels([*between, *(p for line in lines for p in line.path.predicates)])
 
     def says_nothing(way: Path) -> bool:
         is_name = isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
@@ -341,11 +378,8 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
 
     Those that lead back along a predicate of the same name come last, unless others with the same are asked for.
     """
-    kinds = [[""] * (len(line.path.steps) + 1) for line in lines]
-    with session.within_budget():
-        kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
-    scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
-    labels = session.labels((step.predicate for line in lines for step in line.path.steps), in_grace=True)
+    scored = candidates_of_ways([line.ways for line in lines], session)
+    labels = session.labels((p for line in lines for p in line.path.predicates), in_grace=True)
     others = session.asked.asks_for_others
     candidates = []
     for line, candidate in zip(lines, scored, strict=True):
@@ -375,15 +409,14 @@ def line_items(
 def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
     is_long = len(line.path.steps) > 1
     is_whole = line.exact and line.count == len(line.ways)
-    labels = session.labels([line.start, *(step.predicate for step in line.path.steps)], in_grace=True)
-    steps = " ".join(arrow(step, labels) for step in line.path.steps)
+    labels = session.labels([line.start, *line.path.predicates], in_grace=True)
     known = line.count if line.exact else None
-    cut = Cut("ends", len(line.ways), known, f"{printable(labels[line.start], 80)} {steps}")
+    cut = Cut("ends", len(line.ways), known, walk_text(line.start, line.path, labels))
     every = path_queries.walk_triples(line.path, [as_iri(line.start)], limit=1_000)  # blank nodes, not shown, too
     return item_of_ways(
-        "path" if is_long else "neighbours", line.ways, every if is_whole else query_through(line.ways),
-        lambda named: line_text(line, named, shown=_MAX_ENDS_TOLD // (1 + is_long)), session,
-        score=score, cuts=() if is_whole else (cut,), ways=line.ways,
+        line.ways, every if is_whole else query_through(line.ways), session,
+        lambda named: line_text(line, named, shown=_MAX_ENDS_TOLD // (1 + is_long)),
+        kind="path" if is_long else "neighbours", score=score, cuts=() if is_whole else (cut,),
     )  # fmt: skip
 
 

@@ -193,11 +193,11 @@ class Entity(Retriever):
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(lines[c.number].path)))
         named = {link.term for link in session.links}
         own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path.steps) == 1]
-        question, purpose, most = session.masked_question, "lines around the entities", self.top_k_paths
-        chosen = ranked_choices(question, own, purpose, (most + 1) // 2, session)
+        purpose, most = "lines around the entities", self.top_k_paths
+        chosen = ranked_choices(own, purpose, (most + 1) // 2, session)
         taken = {choice.candidate.number for choice in chosen}
         rest = [candidate for candidate in candidates if candidate.number not in taken]
-        chosen += ranked_choices(question, rest, purpose, most - len(chosen), session)
+        chosen += ranked_choices(rest, purpose, most - len(chosen), session)
         return [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
 
     def _passage_items(self, near: _Around, session: Session) -> list[EvidenceItem]:
@@ -250,8 +250,8 @@ def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm
     """Terms of lines, by the best line of each, then of passages; those the question names only if alone."""
     found: list[tuple[Term, float, str]] = []
     for item in (item for item in evidence if item.kind != "passage"):
-        ends = {way.end for way in item.ways}
-        terms = dict.fromkeys(term for way in item.ways for term in way.terms[1:])
+        ends = {way.end for way in item.paths}
+        terms = dict.fromkeys(term for way in item.paths for term in way.terms[1:])
         found += [(t, item.score - (0.0 if t in ends else _ON_THE_WAY_PENALTY), item.marker) for t in terms]
     last = min((answer.score for answer in answers_of(found, session)), default=0.0)
     for item in evidence:

@@ -35,6 +35,7 @@ from kgsparql.retrievers._walking import (
     SHOWN,
     answers_of,
     best_answers_first,
+    candidates_of_ways,
     direct_first,
     groups_near,
     line_candidates,
@@ -42,7 +43,6 @@ from kgsparql.retrievers._walking import (
     lines_beyond,
     lines_of,
     path_items,
-    scores_of_ways,
     telling_lines,
     without_inverse_lines,
 )
@@ -152,22 +152,23 @@ class MindMap(Retriever):
                 own = [line for line in telling if line.start == entity]
                 lines += _best_lines(own, share, "neighbour lines", session)
         kept = list(islice(in_turn(map(chained_paths, self._segment_chains(entities, session))), self.paths_kept))
-        scores, queries = scores_of_ways([[path] for path in kept], session, in_grace=True), []
-        for path in kept:
+        scored = []
+        for path, candidate in zip(kept, candidates_of_ways([[path] for path in kept], session), strict=True):
             ends = None if isinstance(path.end, BlankNode) else [path.end]
-            queries.append(path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN))
-        paths = sorted(path_items(list(zip(kept, queries, scores, strict=True)), session), key=lambda i: -i.score)
+            query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN)
+            scored.append((path, query, candidate.score or 0.0))
+        paths = sorted(path_items(scored, session), key=lambda item: -item.score)
         with session.within_budget():
             if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=_FRONTIER)
                 lines += _best_lines(beyond, self.paths_kept, "two-hop paths", session)
-        found = [*paths, *direct_first(sorted(lines, key=lambda item: -item.score))]
+        lines = direct_first(sorted(lines, key=lambda item: -item.score))
         if session.complete:
             with session.within_budget():
-                found = _completed_items(found, session)
-        evidence = Evidence(found)
+                lines = _completed_lines(lines, session)
+        evidence = Evidence([*paths, *lines])
         session.note_cuts(cut for item in evidence for cut in item.cuts)
-        found_all = Retrieval(evidence, _answer_candidates(evidence, session))
+        found_all = Retrieval(evidence, _answer_candidates(evidence, len(paths), session))
         if not session.model_reads or not len(evidence):
             return found_all
         # A model merges the evidence into a graph of inferences.
@@ -230,41 +231,40 @@ class MindMap(Retriever):
 def _best_lines(lines: Sequence[Line], at_most: int, purpose: str, session: Session) -> list[EvidenceItem]:
     """Take the lines that fit the question best; one of the two-hop lines with the same ends."""
     lines = telling_lines(lines, session)
-    chosen = ranked_choices(session.masked_question, line_candidates(lines, session), purpose, at_most, session)
+    chosen = ranked_choices(line_candidates(lines, session), purpose, at_most, session)
     return line_items([(lines[choice.candidate.number], choice.score) for choice in chosen], session)
 
 
-def _completed_items(found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
-    """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
-    walks = [item.ways[0].walk for item in found if item.path is None]
-    followed = iter(expanded_items(walks, session.labels))
+def _completed_lines(lines: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
+    """Complete lines with all their ends and the query for exactly these; texts of whole lines stay."""
+    followed = expanded_items([item.paths[0].walk for item in lines], session.labels)
     completed = []
-    for item in found:
-        whole = next(followed) if item.path is None else None
+    for item, whole in zip(lines, followed, strict=True):
         if whole is None:
             completed.append(item)
-        elif not item.cuts and {way.end for way in item.ways} >= set(whole.ends):
+        elif not item.cuts and {way.end for way in item.paths} >= set(whole.ends):
             completed.append(replace(item, query=whole.query, ends=whole.ends))
         else:
             completed.append(replace(whole, kind=item.kind, score=item.score))
     return completed
 
 
-def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
+def _answer_candidates(evidence: Evidence, joining: int, session: Session) -> tuple[AnswerTerm, ...]:
     """Terms of the evidence that the question did not name, by the best item of each and by their kind.
 
     A sum of all puts first the terms on every path (``benchmarks/mindmap.py`` prints both).
+
+    :param joining: how many of the items, the first ones, are paths that join entities.
     """
     linked = {link.term for link in session.links}
     found: list[tuple[Term, float, str]] = []
-    for item in evidence:
+    for place, item in enumerate(evidence):
         hops = [hop for path in item.paths for hop in path.hops]
         starts = {hop.start for hop in hops}
         for term in dict.fromkeys([*(hop.end for hop in hops), *item.ends]):
             if term not in linked and not is_mediator(term):
-                aside = _ON_THE_WAY_PENALTY if item.path is None and term in starts else 0.0
-                joining = _JOINING_BONUS if item.path is not None else 0.0
-                found.append((term, item.score - aside + joining, item.marker))
+                more = _JOINING_BONUS if place < joining else -_ON_THE_WAY_PENALTY * (term in starts)
+                found.append((term, item.score + more, item.marker))
     answers = answers_of(found, session)
     kinds = [kind for (kind,) in session.labels.majority_types([[(a.term,)] for a in answers], in_grace=True)]
     fits = zip(answers, session.fit(session.asked.kind, kinds), strict=True)

@@ -203,8 +203,8 @@ class PathRanking(Retriever):
         :param is_read: a model reads them: more, with every path of one step, which it may choose for what it knows.
         """
         kept = {own.link.term: own.paths for own in enumerations}
-        steps = (step for own in enumerations for path in own.paths for step in path.steps)
-        session.compared_labels((step.predicate for step in steps), in_grace=True)  # one query for all of them
+        every = (p for own in enumerations for path in own.paths for p in path.predicates)
+        session.compared_labels(every, in_grace=True)  # one query for all of them
         shortlist = _SHORTLIST if is_read else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, worded=0)]
@@ -224,7 +224,7 @@ class PathRanking(Retriever):
         self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, worded: int = _SHORTLIST
     ) -> list[LikelyPath]:
         link, others = known.link, others_named(known.link, session)
-        labels = session.compared_labels([step.predicate for path in paths for step in path.steps], in_grace=True)
+        labels = session.compared_labels([p for path in paths for p in path.predicates], in_grace=True)
         asked = words(normalised(session.masked_question))
         asks_name = not (lexicon().identity_nouns | lexicon().naming_words).isdisjoint(asked)
         kinded = [(path, known.kinds_along(path)) for path in paths]
@@ -257,7 +257,7 @@ class PathRanking(Retriever):
 
 
 def _path_of(item: EvidenceItem) -> PropertyPath:
-    return item.ways[0].property_path
+    return item.paths[0].property_path
 
 
 def _with_descriptions(starts: Sequence[LinkedEntity], session: Session) -> Sequence[LinkedEntity]:

@@ -13,12 +13,11 @@ from itertools import islice
 from typing import Annotated
 
 from kgsparql.answering.answer import MAX_CHOICES, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
 from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.verbalising import arrow
+from kgsparql.evidence.verbalising import walk_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import numbers
@@ -41,12 +40,12 @@ from kgsparql.retrievers._struct_gpt_facts import (
 from kgsparql.retrievers._walking import (
     SAMPLE,
     candidates_by_start,
+    chosen_steps,
     items_at_ends,
     places_by_likeness,
     take_second_choices,
     topics,
     walk_scores,
-    with_examples,
 )
 
 FOLLOW = """\
@@ -142,18 +141,15 @@ class StructGPT(Retriever):
         for number in range(1, self.max_steps + 1):
             step = []
             with session.within_budget():
-                step = self._step_facts(walked, session)
-                found += shown_facts(step, session, tokens=self.fact_tokens)
+                step = shown_facts(self._step_facts(walked, session), session, tokens=self.fact_tokens)
+                found += step
             if session.notes.partial or not step:
                 break
             with session.within_budget():
                 is_last = number == self.max_steps
                 walks = [one.walk for one in step] if session.model_reads else []
-                every = (t for w in walks for t in (w.start, *(s.predicate for s in w.path.steps)))
-                labels = session.labels(every, in_grace=True)
-                for walk in walks:
-                    arrows = (arrow(step, labels) for step in walk.path.steps)
-                    walked.followed[" ".join([labels[walk.start], *arrows])] = None
+                labels = session.labels((t for w in walks for t in (w.start, *w.path.predicates)), in_grace=True)
+                walked.followed |= dict.fromkeys(walk_text(walk.start, walk.path, labels) for walk in walks)
                 selected, answer = _selected_facts(found, walked, session, latest=len(step), is_last=is_last)
                 if answer is not None:
                     return answer
@@ -168,53 +164,34 @@ class StructGPT(Retriever):
         return answer or _ends_retrieval(found, session)
 
     def _step_facts(self, walked: _Walked, session: Session) -> list[FoundFacts]:
-        """Choose predicates, and find their facts that meet the conditions of the question."""
-        expansions = [*expansions_of(walked.frontiers, session), *walked.left]
-        candidates = _expansion_candidates(expansions, session)
-        chosen = self._chosen_predicates(candidates, expansions, walked, session)
-        if walked.asks_again and not chosen and expansions:
-            expansions, chosen = self._second_choices(candidates, expansions, walked, session)
+        """Choose predicates, and find their facts that meet the conditions of the question.
+
+        A model reads the likeliest. Where it chooses nothing, it is asked once more: about the next, or, if there are
+        none, about those of other meanings.
+        """
+        offered = _likeliest_first([*expansions_of(walked.frontiers, session), *walked.left], session)
+        taken = self._chosen_predicates(offered, walked, session)
+        if walked.asks_again and not taken and offered:
+            rest = offered[_MAX_PREDICATES_READ:]
+            others = () if rest else alternatives(session)
+            if others:
+                starts = [frontier_at(other.term) for other in others]
+                rest = offered = _likeliest_first(expansions_of(starts, session), session)
+            taken = self._chosen_predicates(rest, walked, session)
+            take_second_choices(others, {one.frontier.walk.start for one in taken}, session)
         walked.asks_again = False
-        taken = [(expansions[choice.candidate.number], choice.candidate.score or 0.0) for choice in chosen]
         if session.model_reads:
-            numbers = {choice.candidate.number for choice in chosen}
-            walked.left = [expansion for number, expansion in enumerate(expansions) if number not in numbers]
+            walked.left = [expansion for expansion in offered if expansion not in taken]
         found = found_facts(taken, walked.known, session, limit=self.neighbours_per_predicate) if taken else []
         with session.within_budget():
             return constrained_facts(found, session)
         return found
 
-    def _chosen_predicates(
-        self, candidates: Sequence[Candidate], expansions: Sequence[Expansion], walked: _Walked, session: Session
-    ) -> list[Choice]:
+    def _chosen_predicates(self, expansions: Sequence[Expansion], walked: _Walked, session: Session) -> list[Expansion]:
         """Choose predicates; a model reads the likeliest, each with what it leads to."""
-        if not candidates:
-            return []
-        if session.can_spare_call("predicates"):
-            if session.model_reads:
-                candidates = _likeliest_first(candidates)[:_MAX_PREDICATES_READ]
-                own = [expansions[candidate.number] for candidate in candidates]
-                firsts = [(one.frontier.ways[next(iter(one.counts))], one.step) for one in own]
-                candidates = with_examples(candidates, firsts, session)
-            with session.within_budget():
-                chosen = fenced("chosen", walked.followed)
-                most = self.predicates_per_step
-                return choose(candidates, "predicates", most, session, rules=FOLLOW, members=_MEMBERS, before=[chosen])
-        return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step, session)
-
-    def _second_choices(
-        self, candidates: Sequence[Candidate], expansions: list[Expansion], walked: _Walked, session: Session
-    ) -> tuple[list[Expansion], list[Choice]]:
-        """Ask a model that chose nothing for the next predicates, or, if there are none, those of other meanings."""
-        rest = _likeliest_first(candidates)[_MAX_PREDICATES_READ:]
-        others = () if rest else alternatives(session)
-        if others:
-            expansions = expansions_of([frontier_at(other.term) for other in others], session)
-            rest = _expansion_candidates(expansions, session)
-        chosen = self._chosen_predicates(rest, expansions, walked, session)
-        starts = {expansions[choice.candidate.number].frontier.walk.start for choice in chosen}
-        take_second_choices(others, starts, session)
-        return expansions, chosen
+        asking = {"rules": FOLLOW, "members": _MEMBERS, "before": [fenced("chosen", walked.followed)]}
+        read = expansions[:_MAX_PREDICATES_READ]
+        return [one for one, _ in chosen_steps(read, self.predicates_per_step, session, **asking)]
 
     def _next_frontiers(
         self, step: Iterable[FoundFacts], selected: Collection[Term], session: Session
@@ -232,20 +209,17 @@ class StructGPT(Retriever):
         return [frontier for frontier in onward if frontier.ways]
 
 
-def _expansion_candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
-    """Make numbered candidates of the expansions, each with its whole path from its topic."""
-    topics = list(dict.fromkeys(expansion.frontier.walk.start for expansion in expansions))
-    labels = session.labels([*topics, *(step.predicate for expansion in expansions for step in expansion.path.steps)])
-    frontiers = {expansion.frontier.walk: expansion.frontier.ways.values() for expansion in expansions}
+def _likeliest_first(expansions: Sequence[Expansion], session: Session) -> list[Expansion]:
+    """Score the expansions by their whole paths from their topics, and order them."""
+    labels = session.labels(t for one in expansions for t in (one.frontier.walk.start, *one.path.predicates))
+    frontiers = {one.frontier.walk: one.frontier.ways.values() for one in expansions}
     samples = [[way.terms for way in islice(ways, SAMPLE)] for ways in frontiers.values()]
     along = dict(zip(frontiers, session.labels.majority_types(samples), strict=True))
-    walks = [(expansion.frontier.walk, expansion.path) for expansion in expansions]
+    walks = [(one.frontier.walk, one.path) for one in expansions]
     paths = [(walk.start, path, [*along[walk], ""]) for walk, path in walks]  # the kind of the ends is not known yet
-    return candidates_by_start(paths, session, texts=[expansion.text(labels) for expansion in expansions])
-
-
-def _likeliest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    return sorted(candidates, key=lambda candidate: -(candidate.score or 0.0))
+    scored = zip(expansions, candidates_by_start(paths, session), strict=True)
+    made = [replace(one, text=one.told(labels), score=own.score or 0.0) for one, own in scored]
+    return sorted(made, key=lambda one: -one.score)
 
 
 def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[FoundFacts]:

@@ -14,12 +14,11 @@ from typing import Annotated
 import numpy as np
 
 from kgsparql.answering.answer import MAX_CHOICES, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
+from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
-from kgsparql.evidence.path_expansion import terms_of
-from kgsparql.evidence.term_labels import statement_labels
+from kgsparql.evidence.term_labels import path_labels
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.words import in_turn
@@ -31,20 +30,21 @@ from kgsparql.retrievers._think_on_graph_chains import (
     Chain,
     Offer,
     by_spread_score,
-    candidates_of,
     chains_retrieval,
     ends_retrieval,
     expanded_offers,
     offers,
+    scored_offers,
 )
 from kgsparql.retrievers._walking import (
+    choices_among,
+    chosen_steps,
     is_opaque,
     note_order,
     places_by_likeness,
     take_second_choices,
     topics,
     walk_scores,
-    with_examples,
 )
 
 ENOUGH = """\
@@ -154,22 +154,24 @@ class ThinkOnGraph(Retriever):
         """Walk one depth: if the evidence so far is not enough, choose predicates, then score what they lead to."""
         offered = offers(walked.beam, session, walked=walked.led_to)
         walked.stopped = not offered
-        choices = self._chosen_predicates(offered, walked, session) if offered else []
-        if not walked.stopped and not choices:
-            offered, choices = self._second_choices(offered, walked, session)
+        if offered and walked.depths and session.can_spare_call("enough"):
+            with session.within_budget():
+                walked.judge(session)
+        taken = [] if walked.stopped else self._chosen_offers(offered, walked, session)
+        walked.stopped = not taken
         if walked.stopped:
             return
+        choices = [choice for _, choice in taken]
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
         # At most so many predicates of each chain; their shares sum to 1 if a model gave the scores. A ranker scores
         # whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
-        taken: dict[int, list[tuple[Offer, float]]] = {}
-        for choice, weight in zip(choices, _choice_weights(choices), strict=True):
-            offer = offered[choice.candidate.number]
-            if len(taken.setdefault(offer.place, [])) < self.width:
-                taken[offer.place].append((offer, weight))
+        weights: dict[int, list[tuple[Offer, float]]] = {}
+        for (offer, _), weight in zip(taken, _choice_weights(choices), strict=True):
+            if len(weights.setdefault(offer.place, [])) < self.width:
+                weights[offer.place].append((offer, weight))
         by_model = choices[0].chosen_by == "model"
-        of_all, chosen = sum(weight for own in taken.values() for _, weight in own), list[Offer]()
-        for own in taken.values():
+        of_all, chosen = sum(weight for own in weights.values() for _, weight in own), list[Offer]()
+        for own in weights.values():
             total = sum(weight for _, weight in own) if by_model else of_all
             chosen += [replace(offer, share=weight / total if total else 1 / len(own)) for offer, weight in own]
         chosen = expanded_offers(chosen, walked.led_to, session)
@@ -179,59 +181,40 @@ class ThinkOnGraph(Retriever):
         if kept:
             walked.depths.append(kept)
 
-    def _chosen_predicates(self, offered: Sequence[Offer], walked: _Walked, session: Session) -> list[Choice]:
-        """Choose predicates; none if the evidence so far is judged enough before."""
-        if walked.depths and session.can_spare_call("enough"):
-            with session.within_budget():
-                walked.judge(session)
-        if walked.stopped:
-            return []
-        listed, _ = self._listed_predicates(offered, session)
-        if session.model_reads:
-            listed = _with_examples(listed, offered, session)
-        most = len({offered[c.number].place for c in listed}) * self.width
-        return _choices_among(listed, "predicates", most, session)
-
-    def _listed_predicates(self, offered: Sequence[Offer], session: Session) -> tuple[list[Candidate], list[Candidate]]:
-        """List the offers of each chain as candidates; a model reads those that fit best, and may read the others."""
-        by_place: dict[int, list[Candidate]] = {}
-        for candidate in candidates_of(offered, session):
-            by_place.setdefault(offered[candidate.number].place, []).append(candidate)
-        chains = max(1, len(by_place))
-        share = max(self.shortlist // chains, _MIN_CANDIDATES_OF_CHAIN)
-        most = max(1, min(share, self.shortlist, MAX_CHOICES // chains))
-        ranked = [sorted(own, key=lambda c: -(c.score or 0.0)) for own in by_place.values()]
-        listed = [candidate for own in ranked for candidate in own[:most]]
-        others = [candidate for own in ranked for candidate in own[most:]]
-        return listed, sorted(others, key=lambda candidate: candidate.number)
-
-    def _second_choices(
-        self, offered: list[Offer], walked: _Walked, session: Session
-    ) -> tuple[list[Offer], list[Choice]]:
-        """Ask a model that chose nothing at the first depth once more; if it chooses nothing again, the walk ends."""
-        walked.by_model = True
-        choices: list[Choice] = []
-        if not walked.depths and walked.asks_again and session.can_spare_call("predicates"):
+    def _chosen_offers(self, offered: Sequence[Offer], walked: _Walked, session: Session) -> list[tuple[Offer, Choice]]:
+        """Choose predicates; a model that chooses nothing at the first depth is asked once more."""
+        listed, rest = self._listed_offers(offered, session)
+        taken = chosen_steps(listed, len({one.place for one in listed}) * self.width, session)
+        walked.by_model |= not taken
+        if not taken and not walked.depths and walked.asks_again and session.can_spare_call("predicates"):
             walked.asks_again = False
-            _, rest = self._listed_predicates(offered, session)
             others = () if rest else alternatives(session)[: self.width]
             if others:
                 walked.beam = tuple(Chain(Path(other.term)) for other in others)
-                offered = offers(walked.beam, session, walked=walked.led_to)
-                rest, _ = self._listed_predicates(offered, session)
+                rest, _ = self._listed_offers(offers(walked.beam, session, walked=walked.led_to), session)
             with session.within_budget():
-                rest = _with_examples(rest, offered, session)
-                choices = _choices_among(rest, "predicates", self.width * len(walked.beam), session)
-            take_second_choices(others, {offered[c.candidate.number].path.start for c in choices}, session)
-        walked.stopped = not choices
-        return offered, choices
+                taken = chosen_steps(rest, self.width * len(walked.beam), session)
+            take_second_choices(others, {offer.way.start for offer, _ in taken}, session)
+        return taken
+
+    def _listed_offers(self, offered: Sequence[Offer], session: Session) -> tuple[list[Offer], list[Offer]]:
+        """List the offers of each chain that fit best, for a model to read, and the others."""
+        by_place: dict[int, list[tuple[int, Offer]]] = {}
+        for number, offer in enumerate(scored_offers(offered, session)):
+            by_place.setdefault(offer.place, []).append((number, offer))
+        chains = max(1, len(by_place))
+        share = max(self.shortlist // chains, _MIN_CANDIDATES_OF_CHAIN)
+        most = max(1, min(share, self.shortlist, MAX_CHOICES // chains))
+        ranked = [sorted(own, key=lambda pair: -pair[1].score) for own in by_place.values()]
+        others = sorted(pair for own in ranked for pair in own[most:])
+        return [offer for own in ranked for _, offer in own[:most]], [offer for _, offer in others]
 
     def _kept_and_onward(
         self, chosen: list[Offer], walked: _Walked, session: Session
     ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
         """Choose the chains that are kept, and those without a literal that go on: by score, label, IRI."""
         paths = [path for one in chosen for path in one.siblings]
-        labels, _ = statement_labels(paths, session.labels, session.labels(terms_of(paths)), in_grace=False)
+        labels, _ = path_labels(paths, session.labels, in_grace=False)
         chosen = self._thinned_offers(chosen, labels, session)
         asks_again = not walked.depths and walked.asks_again
         chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
@@ -290,19 +273,6 @@ class ThinkOnGraph(Retriever):
         return so_far
 
 
-def _with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
-    own = [offered[candidate.number] for candidate in candidates]
-    return with_examples(candidates, [(offer.path, offer.step) for offer in own], session)
-
-
-def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """Choose, by the ranker if no call is left; a model may choose nothing."""
-    if session.can_spare_call(purpose):
-        with session.within_budget():
-            return choose(candidates, purpose, at_most, session)
-    return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
-
-
 def _scored_chains(
     chosen: Sequence[Offer], labels: Mapping[Term, str], width: int, session: Session, *, again: bool = False
 ) -> tuple[list[Chain], bool]:
@@ -313,35 +283,27 @@ def _scored_chains(
 
     :param again: a model that takes none of what is listed is asked once more, about what is not.
     """
-    listed = [(i, path) for i, one in enumerate(chosen) for path in one.listed]
-    named = [(i, path) for i, path in listed if not is_opaque(path.end, session)]
-    candidates = [Candidate(n, path_text(path, labels)) for n, (_, path) in enumerate(named)]
-    if len(listed) <= width or len(candidates) < 2:
-        return _chains_to(chosen, {}), False
-    choices = _choices_among(candidates, "entities", len(candidates), session)
+    scores = {path: one.share / len(one.listed) for one in chosen for path in one.listed}
+    named = [path for path in scores if not is_opaque(path.end, session)]
+    candidates = [Candidate(n, path_text(path, labels)) for n, path in enumerate(named)]
+    if len(scores) <= width or len(candidates) < 2:
+        return [Chain(*own) for own in scores.items()], False
+    choices = choices_among(candidates, "entities", len(candidates), session)
     rest = [replace(one, listed=tuple(one.unlisted)) for one in chosen]
     if not choices and again and any(one.listed for one in rest):
         return _scored_chains(rest, labels, 0, session)
     by_model = not choices or any(choice.chosen_by == "model" for choice in choices)
-    scores = dict.fromkeys(named, 0.0)
-    for choice, value in zip(choices, _choice_weights(choices), strict=True):
-        i, path = named[choice.candidate.number]
-        scores[i, path] = value + _TIE_WEIGHT * chosen[i].share if by_model else value
-    for i, one in enumerate([] if by_model else chosen):
-        siblings = {key: scores[key] for key in named if key[0] == i}
-        total = sum(siblings.values())
-        for key, value in siblings.items():
-            scores[key] = one.share / len(one.listed) * (value / total * len(siblings) if total > 0 else 0.0)
-    return _chains_to(chosen, scores), by_model and len(choices) < len(candidates)
-
-
-def _chains_to(chosen: Sequence[Offer], scores: Mapping[tuple[int, Path], float]) -> list[Chain]:
-    """Make a chain of each listed path; one without a score gets an equal share among its siblings."""
-    return [
-        Chain(path, scores.get((i, path), one.share / len(one.listed)))
-        for i, one in enumerate(chosen)
-        for path in one.listed
-    ]
+    taken = (named[choice.candidate.number] for choice in choices)
+    weights, compared = dict(zip(taken, _choice_weights(choices), strict=True)), {*named}
+    for one in chosen:
+        own = {path: weights.get(path, 0.0) for path in one.listed if path in compared}
+        total = sum(own.values())
+        for path, weight in own.items():
+            if by_model:
+                scores[path] = weight + _TIE_WEIGHT * one.share if path in weights else 0.0
+            else:
+                scores[path] *= weight / total * len(own) if total > 0 else 0.0
+    return [Chain(*own) for own in scores.items()], by_model and len(choices) < len(candidates)
 
 
 def _choice_weights(choices: Sequence[Choice]) -> list[float]:

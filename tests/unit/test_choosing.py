@@ -224,7 +224,7 @@ def test_it_is_a_baseline_where_there_is_a_model() -> None:
 def path(text: str, name: str, end: str) -> EvidenceItem:
     hop = Hop(Triple(IRI(EX + "iona"), IRI(EX + name), IRI(EX + end)))
     way = Path(hop.start, (hop,))
-    return EvidenceItem("path", text, (CitedTriple(hop.triple),), Query("test", ""), way, ends=(hop.end,))
+    return EvidenceItem("path", text, (CitedTriple(hop.triple),), Query("test", ""), (way,), ends=(hop.end,))
 
 
 PASSAGE = "Columba came to Iona\n in 563, with twelve companions."

@@ -93,7 +93,7 @@ def test_lines_then_passages_with_triples_and_the_queries_that_find_them(nobel: 
     assert found.candidates[0].label == "Warsaw"
     for item in (item for item in found.evidence if item.excerpt is None):
         seen = {t for s in nobel.graph.select(Query("again", item.query.text)) for t in s.values()}
-        about = {way.start for way in item.ways} if item.ends else set()  # what such a query is about is no variable
+        about = {way.start for way in item.paths} if item.ends else set()  # what such a query is about is no variable
         assert seen >= {t for c in item.triples for t in (c.triple.subject, c.triple.object)} - about
         assert not item.ends or seen == set(item.ends)
         assert all(c.verified for c in item.triples)
@@ -128,8 +128,8 @@ def test_longer_lines_are_found_again_and_go_back_only_to_others() -> None:
     found = retrieve(kb, "Who is at the same place as Ann?", max_hops=3)
     assert "Ann —at→ acme ←at— ben; cat" in texts(found, "path")
     for item in found.evidence:
-        assert len(kb.graph.select(Query("again", item.query.text))) >= max(1, len(item.ways))
-        assert all(len(set(way.terms)) == len(way.terms) for way in item.ways)
+        assert len(kb.graph.select(Query("again", item.query.text))) >= max(1, len(item.paths))
+        assert all(len(set(way.terms)) == len(way.terms) for way in item.paths)
 
 
 def test_members_of_a_class_that_is_named_are_its_neighbours() -> None:

@@ -129,8 +129,8 @@ def test_every_end_is_found_and_the_query_finds_just_these() -> None:
     (item,) = expanded(graph, from_a("at", "^at"))
     assert item.ends == ex_all("bcd")
     assert again(graph, item.query) == set(item.ends)
-    assert list(dict.fromkeys(way.end for way in item.ways)) == list(item.ends)
-    assert {way.start for way in item.ways} == {ex("a")}
+    assert list(dict.fromkeys(way.end for way in item.paths)) == list(item.ends)
+    assert {way.start for way in item.paths} == {ex("a")}
     assert len({cited.triple for cited in item.triples}) == len(item.triples)
     assert item.text.startswith("a —at→ u ←at— b")
 
@@ -179,7 +179,7 @@ def test_a_blank_node_is_passed_but_is_no_end_nor_found_by_the_query() -> None:
     through, only = expanded_items([from_a("job", "employer"), from_a("job")], session.labels)
     assert through is not None
     assert through.ends == (ex("uni"),)
-    assert isinstance(through.ways[0].terms[1], BlankNode)
+    assert isinstance(through.paths[0].terms[1], BlankNode)
     assert only is None
     graph = graph_of(
         ":ann :employer :acme , :bolt , [ :country :land ] ; :knows :ann , [ :knows :ann ] . :acme :country :land . "
@@ -197,7 +197,7 @@ def test_no_query_names_more_ends_at_a_time_than_the_graph_takes() -> None:
     events: list[Event] = []
     graph = CountingGraph(graph_of(SEVENTY), chunk_size=20)
     (item,) = expanded(session_of(graph, events), from_a("p"))
-    assert [way.end for way in item.ways] == list(item.ends)[:50]
+    assert [way.end for way in item.paths] == list(item.ends)[:50]
     (sent,) = [event.text for event in events if isinstance(event, QueryRun) and "walk_triples" in event.name]
     blocks = [block.split("}")[0].count("<") for block in sent.split("VALUES ?n1 {")[1:]]
     assert blocks == [20, 20, 10]
@@ -340,7 +340,7 @@ LABELS: dict[Term, str] = {ANN: "Ann", BEN: "Ben", CAS: "Cas", KNOWS: "knows"}
 def test_a_path_and_a_line_show_the_direction_of_each_triple() -> None:
     assert path_text(Path(BEN, (Hop(Triple(ANN, KNOWS, BEN), "inverse"),)), LABELS) == "Ben ←knows— Ann"
     ways = tuple(Path(ANN, (Hop(Triple(ANN, KNOWS, end)),)) for end in (BEN, CAS))
-    line = Line(ways[0].property_path, ways, 3)
+    line = Line(ways, 3)
     assert line_text(line, LABELS, times={BEN: 4}) == "Ann —knows→ Ben (4 times); Cas; … 1 more"
     # What is behind Cas is not told as if it were behind Ben.
     mids, ends = (BEN, CAS, CAS), [IRI(f"http://e.org/{name}") for name in ("x", "y", "z")]
@@ -351,7 +351,7 @@ def test_a_path_and_a_line_show_the_direction_of_each_triple() -> None:
     ]
     ways = tuple(Path(ANN, own) for own in hops)
     labels = LABELS | {term: term.value[13:] for term in (*nodes, *ends)}
-    assert line_text(Line(ways[0].property_path, ways, 3), labels) == (
+    assert line_text(Line(ways, 3), labels) == (
         "Ann —knows→ Ben ←knows— n0 —knows→ x | Cas ←knows— n1 —knows→ y | n2 —knows→ z"
     )
     tree = DecisionTree(lambda: [Node("Ann", children={(Step(KNOWS), BEN): Node("Ben", "knows", markers=["N1"])})])

@@ -180,7 +180,7 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_below_in_
 
 def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> None:
     from_ann, from_ben = (
-        replace(item(0), ways=(Path(start, (Hop(Triple(start, KNOWS, friend(0))),)),)) for start in (ANN, friend(9))
+        replace(item(0), paths=(Path(start, (Hop(Triple(start, KNOWS, friend(0))),)),)) for start in (ANN, friend(9))
     )
     candidates = (*terms(1, "P1", "P2"), *terms(2, "P1", start=1))
     made = ranked(evidence=Evidence([from_ann, from_ben]), answers=candidates)
@@ -244,10 +244,10 @@ def test_a_cut_is_told_by_names_and_arrows() -> None:
 
 def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
     ways = tuple(Path(ANN, (Hop(Triple(ANN, KNOWS, friend(i))),)) for i in range(50))
-    drawn = decision_tree([replace(item(*range(50), ends=3_000), ways=ways)], {})
+    drawn = decision_tree([replace(item(*range(50), ends=3_000), paths=ways)], {})
     assert drawn.text().splitlines()[-1] == "└─ … 2,994 more"
     inverse = Path(ANN, (Hop(Triple(friend(1), KNOWS, ANN), "inverse"),))
-    chart = decision_tree([replace(item(1), ways=(inverse,))], {KNOWS: "knows"}).mermaid()
+    chart = decision_tree([replace(item(1), paths=(inverse,))], {KNOWS: "knows"}).mermaid()
     assert '  n2 -- "knows" --> n1' in chart.splitlines()
 
 
@@ -295,7 +295,7 @@ def path(start: object, *steps: tuple[str, object]) -> Path:
 def along(*paths: Path) -> EvidenceItem:
     hops = dict.fromkeys(hop for own in paths for hop in own.hops)
     cited = tuple(CitedTriple(hop.triple, hop.direction, verified=True) for hop in hops)
-    return EvidenceItem("path", "text", cited, FOUND, ways=paths)
+    return EvidenceItem("path", "text", cited, FOUND, paths=paths)
 
 
 def answered(*items: EvidenceItem, answers: Sequence[Term] = (), labels: Mapping[Term, str] | None = None) -> Answer:

@@ -93,7 +93,7 @@ def test_several_topics_are_gone_on_from_at_once() -> None:
     script = by_call(choices=choosing("spouse"))
     asked = ask(turtle, "Who is the spouse?", script, topics="ba", options={"max_steps": 1})
     assert set(numbered(asked.bodies[0]).values()) == {"Beta —height→ (1: 3)", "Alpha —spouse→ (1: x)"}
-    assert {way.start for item in asked.answer.evidence for way in item.ways} == {IRI(EX + "a")}
+    assert {way.start for item in asked.answer.evidence for way in item.paths} == {IRI(EX + "a")}
 
 
 TO_DELTA = by_call(choices=choosing("first", "second", "third"), answer=facts_with("→ Delta"))
@@ -149,7 +149,7 @@ def test_mistake_11_nothing_is_asked_for_twice() -> None:
     ]
     assert len(pairs) > 5
     assert len(pairs) == len(set(pairs)), "no entity is left twice by the same predicate"
-    for way in (way for item in asked.answer.evidence for way in item.ways):
+    for way in (way for item in asked.answer.evidence for way in item.paths):
         for before, after in zip(way.hops, way.hops[1:], strict=False):
             assert not (after.step.inverts(before.step) and after.end == before.start)
 
@@ -159,7 +159,7 @@ def test_mistake_12_the_evidence_holds_every_hop_back_to_the_topic() -> None:
     asked = ask(CHAIN, "What is the second of the first of Alpha?", script)
     (cited,) = asked.answer.evidence.keep(m for a in asked.answer.answers for m in a.markers)
     assert {str(cited.triple.predicate) for cited in cited.triples} == {f"<{EX}p>", f"<{EX}q>"}
-    assert all(way.start == IRI(EX + "a") for way in cited.ways)
+    assert all(way.start == IRI(EX + "a") for way in cited.paths)
 
 
 def test_mistake_13_what_fits_the_question_best_is_shown_and_the_rest_is_counted() -> None:
