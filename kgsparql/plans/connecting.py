@@ -8,20 +8,13 @@ named in full and what is given has none of it, the empty set is an answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, starmap
 
 from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import (
-    Denotation,
-    Match,
-    PathFit,
-    ReadingsTogether,
-    Rel,
-    Role,
-    ends,
-    of_classes,
-)  # fmt: skip
+from kgsparql.plans.denotation import Denotation, Match, PathFit, Rel, Role, ends, of_classes
 from kgsparql.plans.graph_view import KnownGraph, Looking, Wanted, in_step
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
@@ -40,24 +33,41 @@ _W = weights("step")
 
 
 class Connector:
-    """Finds paths from given sets for the words of one question."""
+    """Finds paths from given sets for the words of one question.
+
+    :param is_strict: who does what to whom counts even where only one way makes sense.
+    """
 
     def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form, *, is_strict: bool = False) -> None:
-        """Make one for a question.
-
-        :param is_strict: who does what to whom counts even where only one way makes sense.
-        """
         self.view, self.fit, self.is_strict = view, fit, is_strict
         self.lexicon, self.texts = asked.language, asked.read.texts
-        # The predicates whose names the question has word for word, by the positions of these words.
-        self.called = {p: frozenset(c.predicates) for own in asked.phrases for c in own.chunks for p in c.span}
-        # For each word, those that have it, or words that it is one of, as a name beside their label.
-        spans = [(range(*span), own) for span, own in asked.read.predicates.items()]
-        places = range(len(self.texts))
-        self.named = [frozenset(one for span, own in spans if p in span for one in own) for p in places]
-        self.hint_roots = frozenset(root(word) for some in self.lexicon.hints.values() for word in some)
+        # For each word, the predicates whose names the question has there word for word, and those that have the word,
+        # or words that it is one of, as a name beside their label.
+        self.called, self.named = ([frozenset[IRI]()] * len(self.texts) for _ in range(2))
+        for phrase in asked.phrases:
+            for chunk in phrase.chunks:
+                for position in chunk.span:
+                    self.called[position] = frozenset(chunk.predicates)
+        for span, predicates in asked.read.predicates.items():
+            for position in range(*span):
+                self.named[position] |= frozenset(predicates)
+        self.hint_roots = frozenset(map(root, chain(*self.lexicon.hints.values())))
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
-        self.alternatives = ReadingsTogether()
+        self._alternatives: list[Sequence[Denotation]] = []
+
+    @contextmanager
+    def together(self, alternatives: Sequence[Denotation]) -> Iterator[None]:
+        """Ask about sets of which any may be meant in the same queries, as long as the ``with`` lasts."""
+        self._alternatives.append(alternatives)
+        yield
+        self._alternatives.pop()
+
+    def _like(self, given: Denotation) -> Iterator[Denotation]:
+        """Yield a set, and what else may be meant in its place."""
+        yield given
+        for some in self._alternatives:
+            if any(one.items == given.items for one in some):
+                yield from some
 
     def connect(self, given: Denotation, rel: Rel) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""
@@ -65,18 +75,20 @@ class Connector:
             return []
         search = _Search(self, given, given.items, rel)
         if search.key not in self._ways:
-            wanted = self.alternatives.like(rel.wanted) if rel.wanted is not None else [None]
-            starts = [(one, one.items) for one in self.alternatives.like(given) if one.items is not None]
-            several = [_Search(self, *one, replace(rel, wanted=end)) for one in starts for end in wanted]
-            also = {one.key: one for one in several if one.key not in self._ways}
-            share = max(_LEAST_WAYS, min(_LIKELY_WAYS, _WAYS_TOGETHER // len(also)))
-            most = {**dict.fromkeys(also, share), search.key: _LIKELY_WAYS}
-            self._ways.update(in_step({key: one.ways(most[key]) for key, one in also.items()}))
-        return [search.denotation(way) for way in self._ways[search.key][: rel.keep]]
+            wanted, several = [None] if rel.wanted is None else [*self._like(rel.wanted)], {search.key: search}
+            for one in self._like(given):
+                for end in wanted if one.items is not None else ():
+                    other = _Search(self, one, one.known, replace(rel, wanted=end))
+                    if other.key not in self._ways:
+                        several.setdefault(other.key, other)
+            share = max(_LEAST_WAYS, min(_LIKELY_WAYS, _WAYS_TOGETHER // len(several)))
+            most = {**dict.fromkeys(several, share), search.key: _LIKELY_WAYS}
+            self._ways.update(in_step({key: one.ways(most[key]) for key, one in several.items()}))
+        return [*map(search.denotation, self._ways[search.key][: rel.keep])]
 
     def at(self, positions: Sequence[int]) -> list[str]:
         """The words at some positions."""
-        return [self.texts[position] for position in positions]
+        return [*map(self.texts.__getitem__, positions)]
 
 
 class _Search:
@@ -96,7 +108,7 @@ class _Search:
         self.classes = wanted.classes if wanted else frozenset[IRI]()
         self.item = wanted.items if wanted is not None and not self.classes else None
         self.wanted = Wanted(self.view, self.classes, self.item)
-        self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in rel.words))
+        self.called = frozenset[IRI]().union(*map(connector.called.__getitem__, rel.words))
         self.halves, self._per_predicate = set[tuple[Step, ...]](), dict[IRI, list[float]]()
         self.is_direct, self.direct = False, set[tuple[Step, ...]]()
         self.key = (items, replace(rel, wanted=None), self.classes, self.item)  # what its paths depend on
@@ -107,31 +119,34 @@ class _Search:
         yield self.view.profiler.look_at, [self.items]
         first = self.view.uses(self.items)
         yield from self._compare(first)
-        found = [self._way(use) for use in first]
+        found = [*map(self._way, first)]
         if self.rel.hops > 1:
-            promising = sorted(found, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
+            promising = sorted(found, key=self._promise)[:_FOLLOWED]
             promising = [way for way in promising if way.last.kind == "item" and self._may_go_on(way)]
             onward = [ends(self.items, way.path) for way in promising]
             yield self.view.profiler.look_at, onward
             yield from self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
                 found += self._further(way)
-            yield from self._go_on_to_wanted(found)
+            if self.wanted.is_said and not self.texts:
+                yield from self._go_on_to_wanted(found)
+        turns: dict[tuple[Step, Role, str], None] = {}
         found = [way for way in found if self.view.may_be(self.kind, way.last)]
         for way in found:
             way.named = self._steps_named(way)
-        self.halves = {way.steps[:1] for way in found if self._is_statement(way)}
-        turns = dict.fromkeys(one for way in found for one in self._turns(way))
+            if self._is_statement(way):
+                self.halves.add(way.steps[:1])
+            turns |= dict.fromkeys(self._turns(way))
         yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
         likely = sorted(filter(self._is_likely, found), key=lambda way: (-way.rank, str(way.steps)))[:most]
         yield from self.wanted.look_for([(way.last, ends(self.items, way.path)) for way in likely])
-        fits = [(way, fit) for way in likely if (fit := self._fit_of_end(way)) is not None]
-        for way, fit in fits:
-            way.score += fit
-        fitting = [way for way, _ in fits]
-        have, self.direct = self._turn_what_is_turned(fitting), {way.steps for way in likely if way.is_direct}
-        have |= {step for way in fitting if self._is_found(way) for step in way.named}
-        turned = {way.last.step.reversed for way in fitting if len(way.steps) == 1 and way.direction <= _W.against_role}
+        fitting = [*filter(self._leads_to_wanted, likely)]
+        have, turned = self._turn_what_is_turned(fitting) if self.called else set[Step](), set[Step]()
+        self.direct = {way.steps for way in likely if way.is_direct}
+        for way in fitting:
+            have.update(way.named if self._is_found(way) else ())
+            if len(way.steps) == 1 and way.direction <= _W.against_role:
+                turned.add(way.last.step.reversed)
         if not self.halves:
             fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
         self.is_direct = any(way.is_direct for way in fitting)
@@ -142,22 +157,26 @@ class _Search:
 
     def _compare(self, uses: Sequence[PredicateUse]) -> Looking[None]:
         """Compare the words with all labels at once; the classes at the ends are named in the same query."""
-        kinds = [kind for use in uses for kind in use.classes]
-        predicates = [use.step.predicate for use in uses]
+        kinds, predicates = list[IRI](), list[IRI]()
+        for use in uses:
+            kinds += use.classes
+            predicates.append(use.step.predicate)
         yield self.view.name, [*kinds, *predicates]
         if self.wanted.is_said:
             yield self.view.profiler.with_broader, kinds
         self.fit.compare(self.texts, predicates, self.rel.preposition)
 
-    def _promise(self, way: PathFit) -> float:
-        return sum(way.cover) + way.hinted + _W.promising_share * way.share + self._location(way.steps[0])
+    def _promise(self, way: PathFit) -> tuple[float, str]:
+        """Order paths by how likely it is that they, or what they lead to, are meant."""
+        promise = sum(way.cover) + way.hinted + _W.promising_share * way.share + self._location(way.steps[0])
+        return -promise, str(way.steps)
 
     def _may_go_on(self, way: PathFit) -> bool:
         """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
         is_half = bool(self.rel.verb) and self.fit.text(way.last.step.predicate).startswith(stem(self.led_by))
-        is_half = is_half or self._is_node_named(way.last)
+        is_node = way.last.step.direction == "inverse" and self.fit.means_class(self.texts, way.last.classes)
         may_join = self._is_joined or self.wanted.is_said or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
-        return len(self.texts) != 1 or may_join or is_half or bool(self._location(way.last.step))
+        return len(self.texts) != 1 or may_join or is_half or is_node or bool(self._location(way.last.step))
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         for use in self.view.uses(ends(self.items, way.path)):
@@ -174,14 +193,14 @@ class _Search:
         """Go on up or down what holds things, to what is wanted: the cities in districts of the states of a country."""
         fit, known = self.fit, {way.steps for way in found}
         held = [one for one in found if len(one.steps) == 1 and fit.is_location(one.steps[0].predicate)]
-        for _ in range(_DEEPER if self.wanted.is_said and not self.texts else 0):
+        for _ in range(_DEEPER):
             if not held or any(self.wanted.is_at(way.last) for way in held):
                 return
             yield self.view.profiler.look_at, [ends(self.items, way.path) for way in held]
             ways = [(way, use) for way in held for use in self.view.uses(ends(self.items, way.path))]
             ways = [(way, use) for way, use in ways if fit.goes_down(use.step) == fit.goes_down(way.steps[0])]
             further = [way.then(self._way(use)) for way, use in ways if fit.is_location(use.step.predicate)]
-            held = sorted(further, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
+            held = sorted(further, key=self._promise)[:_FOLLOWED]
             found += [way for way in held if way.steps not in known]
 
     def _way(self, use: PredicateUse) -> PathFit:
@@ -192,9 +211,11 @@ class _Search:
         """How well the name of a step alone accounts for each word."""
         if step.predicate not in self._per_predicate:
             own = self.fit.phrase(self.texts, step.predicate, self.rel.preposition)
-            words, named, called = self.rel.words, self.own.named, self.own.called
-            own = [max(one, _W.by_name * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
-            own = [1.0 if step.predicate in called.get(p, ()) else one for one, p in zip(own, words, strict=True)]
+            for i, position in enumerate(self.rel.words):
+                if step.predicate in self.own.called[position]:
+                    own[i] = 1.0
+                elif step.predicate in self.own.named[position]:
+                    own[i] = max(own[i], _W.by_name)
             self._per_predicate[step.predicate] = own
         return self._per_predicate[step.predicate]
 
@@ -211,14 +232,13 @@ class _Search:
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
-        unnamed = {step.predicate for step in way.steps} - {step.predicate for step in way.named}
-        if self.view.is_ontology and not unnamed.isdisjoint(TAXONOMY):  # every class is below some other
-            return False
-        costs = [self._direction(*one) for one in self._turns(way)]
+        if self.view.is_ontology and any(s.predicate in TAXONOMY and s not in way.named for s in way.steps):
+            return False  # every class is below some other
+        costs = [*starmap(self._direction, self._turns(way))]
         is_each = bool(way.named or (self.hints and way.hinted) or (self._is_within and self.rel.role != "where"))
         way.direction = min(costs) if is_each else max(costs)
-        may_hold = any(self.fit.label_roots(step.predicate) & self.fit.contained for step in way.steps)
-        if self.rel.role == "where" and not (self.texts or way.hinted or may_hold):
+        is_bare = self.rel.role == "where" and not (self.texts or way.hinted)
+        if is_bare and all(self.fit.contained.isdisjoint(self.fit.label_roots(s.predicate)) for s in way.steps):
             return False
         way.left = tuple(p for p, own in zip(self.rel.words, way.cover, strict=True) if own < NEAR)
         if self.texts and len(way.left) == len(self.texts) and max(way.cover) < _W.least_cover and way.hinted < NEAR:
@@ -235,24 +255,24 @@ class _Search:
 
     def _steps_named(self, way: PathFit) -> tuple[Step, ...]:
         """The steps that words name."""
-        per, steps = [self._per_step(step) for step in way.steps], way.steps
-        least, words = NEAR if len(steps) == 1 else _W.likely, range(len(self.texts))
+        per, named = [*map(self._per_step, way.steps)], set[int]()
+        least = NEAR if len(per) == 1 else _W.likely
         is_own = self._is_statement(way)  # its verb names both
-        nearest = [range(len(steps)) if is_own else (self._nearest(per, word),) for word in words]
-        return tuple(s for at, s in enumerate(steps) if any(per[at][i] >= least and at in nearest[i] for i in words))
+        for word in range(len(self.texts)):
+            for at in range(len(per)) if is_own else (self._nearest(per, word),):
+                if per[at][word] >= least:
+                    named.add(at)
+        return tuple(map(way.steps.__getitem__, sorted(named)))
 
     def _is_statement(self, way: PathFit) -> bool:
         """Whether the verb names both ends of a statement, or words both its class and the other end: a wife."""
-        if [step.direction for step in way.steps] != ["inverse", "forward"]:
-            return False
-        first, last = (step.predicate for step in way.steps)
-        if self.rel.verb and self.fit.are_of_statement(self.led_by, first, last):
-            return True
-        uses = (use for use in self.view.uses(self.items) if use.step == way.steps[0])
-        return self.fit.names_end(self.texts, last, self.hints) and any(map(self._is_node_named, uses))
-
-    def _is_node_named(self, use: PredicateUse) -> bool:
-        return use.step.direction == "inverse" and self.fit.means_class(self.texts, use.classes)
+        match way.steps:
+            case (Step(first, "inverse"), Step(last, "forward")):
+                if self.rel.verb and self.fit.are_of_statement(self.led_by, first, last):
+                    return True
+                uses = self.view.uses(self.items) if self.fit.names_end(self.texts, last, self.hints) else ()
+                return any(use.step == way.steps[0] and self.fit.means_class(self.texts, use.classes) for use in uses)
+        return False
 
     def _turns(self, way: PathFit) -> list[tuple[Step, Role, str]]:
         """The steps whose direction counts, each with the role of what it starts from, and a noun that may name it."""
@@ -268,13 +288,12 @@ class _Search:
 
     def _nearest(self, per: list[list[float]], word: int) -> int:
         """Which step a word names: the one that covers it best, of two the last for the noun of what is asked for."""
-        order = range(len(per))
-        is_last = bool(self.rel.head)
-        return max(order, key=lambda at: (per[at][word], sum(per[at]), at == len(per) - 1 if is_last else at == 0))
+        last = len(per) - 1 if self.rel.head else 0
+        return max(range(len(per)), key=lambda at: (per[at][word], sum(per[at]), at == last))
 
     def _role_at(self, step: Step, way: PathFit) -> Role:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
-        nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.rel.head[-1:])}
+        nouns = self.fit.roots_of(self.classes).union(map(root, self.own.at(self.rel.head[-1:])))
         is_last_of_noun = step == way.steps[-1] and not nouns.isdisjoint(self.fit.label_roots(step.predicate))
         is_last_of_noun &= self.fit.form(step.predicate) == "noun"
         return "of" if is_last_of_noun and self.rel.role in {"prep", "of", "subject"} else self.rel.role
@@ -301,20 +320,22 @@ class _Search:
         is_grave = is_grave or is_told or (role == "prep" and (not self.texts or self.rel.role == "of"))
         return is_grave or self.own.is_strict or None
 
-    def _fit_of_end(self, way: PathFit) -> float | None:
-        """How well what a path leads to is what is wanted; ``None`` where it is none such."""
+    def _leads_to_wanted(self, way: PathFit) -> bool:
+        """Whether what a path leads to may be what is wanted; how well, is added to its score."""
         fit, own = self.wanted.fit(way.last, ends(self.items, way.path)), self.fit.label_roots(way.steps[-1].predicate)
-        is_its_name = any(self.fit.roots(name) <= own for name in self.fit.names(self.classes))
-        return fit + (_W.named_end if self.texts else _W.named_only_end) * is_its_name if fit is not None else None
+        is_its_name = any(map(own.issuperset, map(self.fit.roots, self.fit.names(self.classes))))
+        way.score += (fit or 0.0) + (_W.named_end if self.texts else _W.named_only_end) * is_its_name
+        return fit is not None
 
     def _cost_of_silence(self, way: PathFit) -> float:
         if not self.texts and len(way.steps) == 1:
             return 0.0
         licensed = way.steps if not self.texts else way.steps[:1] if self.rel.role == "prep" else ()
-        silent = [step for step in way.steps if step not in way.named]
-        is_far = bool(self.rel.verb) and way.named == way.steps[:1] != way.steps  # whoever did it is a step away
-        costs = (_W.licensed if step in licensed and self._is_silent(step) else _W.silent for step in silent)
-        return sum(costs) + _W.past_doer * is_far
+        cost = _W.past_doer * (bool(self.rel.verb) and way.named == way.steps[:1] != way.steps)  # one is a step away
+        for step in way.steps:
+            if step not in way.named:
+                cost += _W.licensed if step in licensed and self._is_silent(step) else _W.silent
+        return cost
 
     def _cost_of_head(self, way: PathFit) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""
@@ -334,11 +355,10 @@ class _Search:
 
     def _turn_what_is_turned(self, found: Sequence[PathFit]) -> set[Step]:
         """Count against steps that they lead back what is named, and return them: Lima is no *place* of Peru."""
-        single = [way for way in found if len(way.steps) == 1 and self.texts]
+        single = [way for way in found if len(way.steps) == 1]
         called = [way for way in single if way.steps[0].predicate in self.called]
         turned = [set(way.last.ends) for way in called if way.direction <= _W.against_role]
-        likewise = [way for way in single if way not in called and set(way.last.ends) in turned]
-        steps = {way.steps[0] for way in likewise}
+        steps = {way.steps[0] for way in single if way not in called and set(way.last.ends) in turned}
         for way in found:
             if way.steps[0] in steps and way.direction > _W.against_role:
                 way.direction, way.score = _W.against_role, way.score + _W.against_role
@@ -352,11 +372,12 @@ class _Search:
     def _goes_astray(self, way: PathFit) -> bool:
         """Whether a path goes on beyond all that is said, but not up, or up, to the capital of a city's country."""
         silent = [step for step in way.steps if step not in way.named]
+        if not (self.texts and silent):
+            return False
         are_up = [self.fit.is_location(step.predicate) and not self.fit.goes_down(step) for step in silent]
-        is_beyond = way.steps[:1] in self.direct and not all(are_up)
         is_place = all(self.fit.is_location(step.predicate) for step in way.named)  # in a city, so in its country
         is_of_whole = self.rel.role == "of" and any(are_up) and not is_place
-        return bool(self.texts and silent) and (is_beyond or is_of_whole)
+        return is_of_whole or (way.steps[:1] in self.direct and not all(are_up))
 
     def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[PathFit]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks.
@@ -375,9 +396,10 @@ class _Search:
                 continue
             both = [Step(predicate), Step(predicate, "inverse")]
             allowed = [step for step in both if self._direction(step, self.rel.role, self.led_by) >= 0]
-            for step in (one for one in allowed if one not in have):
-                is_open, is_turned = len(allowed) > 1, step in turned
-                if (score := self._score_of_nothing(step, is_turned=is_turned, is_open=is_open)) is not None:
+            for step in allowed:
+                is_turned, is_open = step in turned, len(allowed) > 1
+                score = None if step in have else self._score_of_nothing(step, is_turned=is_turned, is_open=is_open)
+                if score is not None:
                     score += sum(own) / len(own) - _W.more_said * len(more)
                     yield PathFit((step,), PredicateUse.none_of(step), cover=own, named=(step,), score=score)
 
@@ -403,14 +425,12 @@ class _Search:
         is_text = isinstance(self.items, a.Items) and isinstance(self.items.terms[0], Literal)
         if (is_forward and is_text) or (not is_forward and not is_text and known.lead_to_texts):
             return None
-        given = self.view.classes_in(self.items)
+        given, item_classes = self.view.classes_in(self.items), self.wanted.item_classes
         is_turned = is_turned and not (known.are_mutual or self.kind)
         if not ((given and near) or is_called or is_turned):  # nothing tells whether it could have it
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
-        fits = is_called or (
-            fits and not (self.wanted.item_classes and far and self.wanted.item_classes.isdisjoint(far))
-        )
+        fits = is_called or (fits and not (item_classes and far and item_classes.isdisjoint(far)))
         last, joint = self.fit.text(step.predicate).rpartition(" ")[2], self.rel.preposition
         is_other = joint != "" and last in self.lexicon.prepositions - {joint}  # `awarded to` somebody, and not `in`
         is_other = is_other and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
@@ -424,28 +444,27 @@ class _Search:
         yield from left_out_at(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
             yield from left_out_at(rel.head[:1])
-        free = way.steps if rel.role in {"where", "any"} else way.steps[:1] if rel.role == "prep" else ()
-        odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
-        is_leap = self.is_direct or (rel.role == "prep" and self._is_within) or self._goes_astray(way)
-        if self.texts and is_far and odd and is_leap:
-            yield unsaid(self.fit.text(odd[0].predicate))
-        is_open = bool(self.classes or rel.hints) and not all(map(self._is_silent, way.steps[:-1]))
-        own = [max(self.fit.phrase(self.texts, step.predicate), default=0.0) for step in way.steps]
-        is_like = not way.hinted and not self.classes and max(own) < SAME  # and no word of the question is in a label
         last = self.fit.text(way.steps[-1].predicate)
-        if is_far and (is_like if self.texts else is_open):
+        if self.texts and is_far:
+            free = way.steps if rel.role in {"where", "any"} else way.steps[:1] if rel.role == "prep" else ()
+            odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
+            if odd and (self.is_direct or (rel.role == "prep" and self._is_within) or self._goes_astray(way)):
+                yield unsaid(self.fit.text(odd[0].predicate))
+            own = [max(self.fit.phrase(self.texts, step.predicate)) for step in way.steps]
+            if not way.hinted and not self.classes and max(own) < SAME:  # and no word of the question is in a label
+                yield unsaid(last)
+        elif is_far and (self.classes or rel.hints) and not all(map(self._is_silent, way.steps[:-1])):
             yield unsaid(last)
-        for label in (self.fit.text(step.predicate) for step in way.steps):
+        for step in way.steps:
+            label = self.fit.text(step.predicate)
             if self.fit.is_narrower(label, self.own.texts):
                 yield unsaid(label)
             if said := self.fit.unsaid(label, self.texts):
                 yield unsaid(label, said)
         if way.direction <= _W.turned:
             yield turned(last)
-        is_said = (
-            way.hinted or rel.role in {"where", "any"} or any(map(self._location, way.steps)) or self.wanted.is_said
-        )
-        if not self.texts and not is_said:
+        is_told = self.texts or way.hinted or self.wanted.is_said or rel.role in {"where", "any"}
+        if not is_told and not any(map(self._location, way.steps)):
             yield unsaid(last)
 
     def _is_silent(self, step: Step) -> bool:
@@ -457,9 +476,7 @@ class _Search:
         said = " ".join(self.texts) or self.rel.preposition
         how = (*self.given.how, Match(said, way.path))
         asked = "" if self.rel.wanted is None else self.rel.wanted.asked
-        made = replace(self.given, items=self._reached(way), head=(), classes=frozenset(), asked=asked, how=how)
+        items: a.ItemSet = ends(self.items, way.path)
+        items = a.Both((items, of_classes(self.classes))) if self.classes else items
+        made = replace(self.given, items=items, head=(), classes=frozenset(), asked=asked, how=how)
         return replace(made, score=made.score + way.score).doubted(*way.doubts)
-
-    def _reached(self, way: PathFit) -> a.ItemSet:
-        items = ends(self.items, way.path)
-        return a.Both((items, of_classes(self.classes))) if self.classes else items

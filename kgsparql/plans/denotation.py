@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal as OneOf
 from typing import NamedTuple
 
@@ -23,27 +21,6 @@ Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
 
 
 KINDS_LEFT_OUT = not_all("of some of these there are kinds, which are left out")
-
-
-class ReadingsTogether:
-    """Sets of which any may be meant: what is asked about one is asked about the others in the same queries."""
-
-    def __init__(self) -> None:
-        self._open: list[Sequence[Denotation]] = []
-
-    @contextmanager
-    def together(self, alternatives: Sequence[Denotation]) -> Iterator[None]:
-        """Take some sets for alternatives, as long as the ``with`` lasts."""
-        self._open.append(alternatives)
-        try:
-            yield
-        finally:
-            self._open.pop()
-
-    def like(self, given: Denotation) -> list[Denotation]:
-        """Return a set, and what else may be meant in its place."""
-        others = (some for some in self._open if any(one.items == given.items for one in some))
-        return [given, *chain.from_iterable(others)]
 
 
 class Match(NamedTuple):
@@ -211,7 +188,7 @@ def union(sets: Sequence[a.ItemSet]) -> a.ItemSet:
 
 def of_classes(classes: Collection[IRI]) -> a.ItemSet:
     """All items of some classes."""
-    return union([a.Instances(one) for one in sorted(classes, key=str)])
+    return union([*map(a.Instances, sorted(classes, key=str))])
 
 
 def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
@@ -252,7 +229,7 @@ class PathFit:
 
     def then(self, onward: PathFit) -> PathFit:
         """The path that goes on by another one."""
-        cover = [max(own) for own in zip(self.cover, onward.cover, strict=True)]
+        cover = [*map(max, self.cover, onward.cover)]
         hinted = max(self.hinted, onward.hinted)
         return PathFit((*self.steps, *onward.steps), onward.last, self.share * onward.share, cover, hinted)
 

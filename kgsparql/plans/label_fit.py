@@ -55,20 +55,22 @@ class LabelFit:
     """The roots of the words of a label that carry what it says."""
     text: Callable[[IRI], str] = field(init=False, repr=False)
     """The label of a predicate as words: no dashes, no unit at its end."""
+    form: Callable[[IRI], Form] = field(init=False, repr=False)
+    """What the label of a predicate says of the two ends."""
     _texts: dict[IRI, str] = field(init=False)
     _words: dict[tuple[str, str], float] = field(init=False)
-    _forms: dict[IRI, Form] = field(default_factory=dict)
     _cosines: dict[tuple[str, str], float] = field(default_factory=dict)
-    _letters: dict[tuple[str, str], float] = field(default_factory=dict)
+    _letters: dict[tuple[str, str], float] = field(init=False)
 
     def __post_init__(self) -> None:
         self.locations = frozenset(map(root, self.lexicon.locations))
         self.contained = frozenset(map(root, self.lexicon.containment))
         self._suffixes = tuple(self.lexicon.agent_suffixes)
         self.roots = partial(_roots, function=self.lexicon.function_words)
-        self._words = _Remembered(self._read_word)
+        self._words, self._letters = _Remembered(self._read_word), _Remembered(self._read_letters)
         self._texts = _Remembered(self._read_text)
         self.text = self._texts.__getitem__  # as with roots, thousands of times a question
+        self.form = _Remembered(self._read_form).__getitem__
 
     def _read_text(self, predicate: IRI) -> str:
         return self._plain(self.labels([predicate], in_grace=True)[predicate])
@@ -77,8 +79,8 @@ class LabelFit:
         """Read the labels of predicates that were not read before, together."""
         new = [predicate for predicate in dict.fromkeys(predicates) if predicate not in self._texts]
         if new:
-            named = self.labels(new, in_grace=True)
-            self._texts.update({predicate: self._plain(named[predicate]) for predicate in new})
+            for predicate, label in self.labels(new, in_grace=True).items():
+                self._texts[predicate] = self._plain(label)
 
     def _plain(self, label: str) -> str:
         text = _DASHES.sub(" ", split_camel_case(label)).strip().lower()
@@ -113,7 +115,7 @@ class LabelFit:
 
     def says(self, word: str, label: str) -> bool:
         """Whether a label has a word, or a synonym, and is not only like it."""
-        return self._by_letters(word, label) >= SAME
+        return self._letters[word, label] >= SAME
 
     def word(self, word: str, label: str) -> float:
         """How well a label accounts for a word, in [0, 1]."""
@@ -121,21 +123,14 @@ class LabelFit:
 
     def _read_word(self, pair: tuple[str, str]) -> float:
         word, label = pair
-        by_letters = self._by_letters(word, label)
-        if by_letters:
+        if by_letters := self._letters[pair]:
             return by_letters
         cosine = self.cosine(self.lexicon.irregular.get(word, word), label)
         return cosine if word not in self.named or cosine >= _W.near_all_the_same else 0.0
 
-    def _by_letters(self, word: str, label: str) -> float:
-        found = self._letters.get((word, label))
-        if found is None:
-            found = self._letters[word, label] = self._read_letters(word, label)
-        return found
-
-    def _read_letters(self, word: str, label: str) -> float:
-        own, said = self.roots(label), word
-        word = self.lexicon.irregular.get(word, word)
+    def _read_letters(self, pair: tuple[str, str]) -> float:
+        said, label = pair
+        own, word = self.roots(label), self.lexicon.irregular.get(said, said)
         if root(word) in own or root(said) in own:
             parts = label.split()
             is_same = stem(said) in set(map(stem, parts))  # and no synonym
@@ -195,7 +190,7 @@ class LabelFit:
 
     def roots_of(self, classes: Collection[IRI]) -> frozenset[str]:
         """The roots of the words in the names of classes."""
-        return frozenset(one for name in self.names(classes) for one in self.roots(name))
+        return frozenset[str]().union(*map(self.roots, self.names(classes)))
 
     def label_roots(self, predicate: IRI) -> frozenset[str]:
         """The roots of the words in the label of a predicate."""
@@ -204,7 +199,7 @@ class LabelFit:
     def is_other_end(self, word: str, label: str) -> bool:
         """Whether a word names the relation of a label from its other end: `narrower` for `broader`."""
         own = self.roots(label)
-        return root(word) not in own and any(root(other) in own for other in self.lexicon.other_ends(word))
+        return root(word) not in own and not own.isdisjoint(map(root, self.lexicon.other_ends(word)))
 
     def is_narrower(self, label: str, texts: Collection[str]) -> bool:
         """Whether a label says which of several is meant, and a question does not: `first awarded in`."""
@@ -212,14 +207,13 @@ class LabelFit:
 
     def unsaid(self, label: str, texts: Collection[str]) -> str:
         """The word for a man, a woman or another that a label does not say: `daughter`, `grandchild`, of a `child`."""
-        own = {stem(word) for word in words(normalised(label))}
-        told = (text for text in texts if self.lexicon.sex_of(text) and root(text) in self.roots(label))
-        other = (text for text in texts if self.lexicon.sex_of(text) and self.is_other_end(text, label))
-        rests = (
-            (text, text.removeprefix(one)) for text in texts for one in self.lexicon.distancing if text.startswith(one)
-        )
-        another = (text for text, rest in rests if self.lexicon.sex_of(rest) or stem(rest) in own)
-        return next((text for text in (*told, *other, *another) if stem(text) not in own), "")
+        own, sex_of = {*map(stem, words(normalised(label)))}, self.lexicon.sex_of
+        for text in texts:
+            rests = [text.removeprefix(one) for one in self.lexicon.distancing if text.startswith(one)]
+            is_said = sex_of(text) and (root(text) in self.roots(label) or self.is_other_end(text, label))
+            if stem(text) not in own and (is_said or any(sex_of(rest) or stem(rest) in own for rest in rests)):
+                return text
+        return ""
 
     def likeness(self, texts: Sequence[str], names: Sequence[str]) -> NDArray[np.float64]:
         """Tell how well each name accounts for each text of one or more words, shape ``(n_texts, n_names)``."""
@@ -239,14 +233,8 @@ class LabelFit:
 
     # --- directions
 
-    def form(self, predicate: IRI) -> Form:
-        """What the label of a predicate says of the two ends."""
-        if predicate not in self._forms:
-            self._forms[predicate] = self._form_of(list(words(normalised(self.text(predicate)))))
-        return self._forms[predicate]
-
-    def _form_of(self, found: list[str]) -> Form:
-        lexicon = self.lexicon
+    def _read_form(self, predicate: IRI) -> Form:
+        lexicon, found = self.lexicon, [*words(normalised(self.text(predicate)))]
         while found and found[0] in LABEL_OPENERS:
             del found[0]
         if not found or found[-1] in lexicon.by_words:
@@ -319,7 +307,7 @@ class LabelFit:
 
     def _is_object_in(self, word: str, label: str) -> bool:
         """Whether a word is no verb of a label, but one that stands beside its verb."""
-        verbs = {stem(one) for one in label.split() if self.lexicon.is_participle(one)}
+        verbs = set(map(stem, filter(self.lexicon.is_participle, label.split())))
         return bool(verbs) and stem(word) in {*map(stem, label.split())} - verbs
 
     def is_turned(self, step: Step, role: Role | OneOf["kind"], said: Sequence[str], *, is_one_kind: bool) -> bool:

@@ -62,7 +62,7 @@ class Phrases(Part):
         found = [one.doubted(left_out("not")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
-            with self.connector.alternatives.together(found[:5]):
+            with self.connector.together(found[:5]):
                 kept = best(new for one in found[:5] for new in self.restricting.restrict(one, restriction))
             found = kept or [one.leaving_out(self.words.said_in(restriction)) for one in found if not one.is_free]
         if phrase.kinds and not phrase.restrictions:
@@ -326,7 +326,7 @@ class Phrases(Part):
         words = tuple(p for p in self.words.positions(phrase.chunks) if p not in owner.span)
         kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
         starts = [Denotation(a.Items((name.term,)), _W.owner) for name in owner.entities[:_GIVEN]]
-        with self.connector.alternatives.together(starts):
+        with self.connector.together(starts):
             led = [self.connector.connect(start, Rel(words, "of", "of")) for start in starts]
         for name, start, found in zip(owner.entities, starts, led, strict=False):
             yield from found

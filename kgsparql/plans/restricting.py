@@ -91,7 +91,7 @@ class Restricting(Part):
         others = self.phrases.denotations(argument)[:_GIVEN]
         if said.light != "be" or said.preposition:  # each of them is looked at: in the same queries
             self.view.profiler.look_at([one.items for one in others if isinstance(one.items, a.Items)])
-        with self.connector.alternatives.together(others):
+        with self.connector.together(others):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
         is_of_all = argument.every is not None and said.preposition in {"", *self.lexicon.by_words}
         if is_of_all and given.asked != "what":  # what prices all have: any of them
@@ -258,7 +258,7 @@ class Restricting(Part):
         """Restrict a set by one after the other."""
         found = [given]
         for one in said:
-            with self.connector.alternatives.together(found):
+            with self.connector.together(found):
                 found = best((new for own in found for new in self.restrict(own, one)), most)
         return found
 

@@ -140,24 +140,20 @@ class Profiler:
     common: Profiler | None = None
     known: KnownSets = field(default_factory=KnownSets)
 
-    @property
-    def profiles(self) -> dict[a.ItemSet, SetProfile]:
-        """What the sets that were looked at have."""
-        return self.known.profiles
-
     def __call__(self, items: a.ItemSet) -> SetProfile:
         """What some of the items have: three queries, for a set not looked at before; in an ontology, two more."""
         self.look_at([items])
-        return self.profiles[items]
+        return self.known.profiles[items]
 
     def look_at(self, sets: Iterable[a.ItemSet]) -> None:
         """Look at several sets together: three queries for all not looked at before; in an ontology, two more a set."""
-        new = [one for one in dict.fromkeys(sets) if one not in self.profiles]
-        shared = [one for one in new if _is_of_class(one)] if self.common is not None else []
+        profiles, own, shared = self.known.profiles, list[a.ItemSet](), list[a.ItemSet]()
+        for one in dict.fromkeys(sets):
+            if one not in profiles:
+                (shared if self.common is not None and _is_of_class(one) else own).append(one)
         if self.common is not None and shared:
             self.common.look_at(shared)
-            self.profiles.update({one: self.common.profiles[one] for one in shared})
-        own = [one for one in new if one not in self.profiles]
+            profiles.update(zip(shared, map(self.common.known.profiles.__getitem__, shared), strict=True))
         for at in range(0, len(own), _TOGETHER):
             self._look_at(own[at : at + _TOGETHER])
 
@@ -170,21 +166,24 @@ class Profiler:
 
     def _sample_all(self, sets: Sequence[a.ItemSet]) -> None:
         """Read some of the items of each set that was not sampled before."""
-        known = self.known.samples
-        known.update({one: _first_by_name(one.terms) for one in sets if isinstance(one, a.Items)})
-        near = {one: self._adjacent_ends(one) for one in sets if one not in known}
-        known.update({one: ends for one, ends in near.items() if ends is not None})
-        new = [one for one in sets if one not in known]
+        known, new = self.known.samples, list[a.ItemSet]()
+        for one in sets:
+            if isinstance(one, a.Items):
+                known[one] = _first_by_name(one.terms)
+            elif one not in known and (ends := self._adjacent_ends(one)) is not None:
+                known[one] = ends
+            elif one not in known:
+                new.append(one)
         n, x = Variable("n"), Variable("x")
         queries = []
         for at, one in enumerate(new):
             head = (numbered(n, at), (x, None))
             queries.append(g.select_query("sample", g.Select(head, (self._any(self._from_sample(one)),))))
-        found: dict[str, list[Term]] = defaultdict(list)
+        found: dict[Term, list[Term]] = defaultdict(list)
         for solution in self.graph.select(Query.union(queries)) if queries else ():
-            found[_text_of(solution["n"])].append(solution["x"])
+            found[solution["n"]].append(solution["x"])
         for at, one in enumerate(new):  # ordered here: Oxigraph takes 80 ms for 2,000 terms
-            known[one] = _first_by_name(found[str(at)])
+            known[one] = _first_by_name(found[Literal(str(at))])
 
     def _adjacent_ends(self, items: a.ItemSet) -> tuple[Term, ...] | None:
         """The first of what a path leads to, by the adjacency; ``None`` where a query finds them."""
@@ -268,17 +267,21 @@ class Profiler:
                 if step.predicate not in UNWALKED
             ]
             uses.sort(key=lambda use: (-use.share, str(use.step)))
-            self.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
+            self.known.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
 
     def _uses(
         self, sets: Sequence[a.ItemSet], terms: Mapping[a.ItemSet, Sequence[Term]]
     ) -> dict[a.ItemSet, dict[Step, StepUse]]:
         """How some items of each set use the steps from these, in one query for what is not in the adjacency."""
-        near = {one: steps for one in sets if (steps := self._adjacent(terms[one])) is not None}
-        facts = self._facts({one: (terms[one], near[one].to_literals() if one in near else None) for one in sets})
-        uses = {one: {step: StepUse.of(ends, _KEPT_ENDS) for step, ends in own.items()} for one, own in facts.items()}
-        for one, steps in near.items():
-            uses[one] = dict(steps.uses(_KEPT_ENDS)) | uses[one]
+        asked: dict[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]] = {}
+        uses: dict[a.ItemSet, dict[Step, StepUse]] = {}
+        for one in sets:
+            steps = self._adjacent(terms[one])
+            asked[one] = terms[one], None if steps is None else steps.to_literals()
+            uses[one] = {} if steps is None else dict(steps.uses(_KEPT_ENDS))
+        for one, facts in self._facts(asked).items():
+            for step, ends in facts.items():
+                uses[one][step] = StepUse.of(ends, _KEPT_ENDS)
         return uses
 
     def _adjacent(self, terms: Sequence[Term]) -> AdjacentSteps | None:
@@ -306,7 +309,7 @@ class Profiler:
             for direction in directions(self.direction) if only is None else ("forward",) if only else ():
                 end = Variable(direction)
                 fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
-                head = (numbered(n, at), *((name, None) for name in (x, p, end)))
+                head = (numbered(n, at), (x, None), (p, None), (end, None))
                 group = (some, fact) if only is None else (some, g.Values(p, tuple(only)), fact)
                 queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in asked]
@@ -316,8 +319,8 @@ class Profiler:
             led: Direction = "forward" if "forward" in found else "inverse"
             by_step[found["n"], found["p"], led][found["x"]].add(found[led])
         for (number, predicate, led), ends in by_step.items():
-            if isinstance(predicate, IRI):
-                facts[int(_text_of(number))][Step(predicate, led)] = ends
+            if isinstance(predicate, IRI) and isinstance(number, Literal):
+                facts[int(number.value)][Step(predicate, led)] = ends
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
             self._add_restricted(_iris(terms), own)
         for items, own in zip(asked, facts, strict=True):
@@ -327,10 +330,9 @@ class Profiler:
         if solutions.complete and len(solutions) < _FACTS_EACH:  # these are all that there are
             for (items, (_, only)), own in zip(asked.items(), facts, strict=True):
                 if isinstance(items, a.Items) and len(items.terms) <= ITEMS and only is None:
-                    led_to = {step: set[Term]().union(*found.values()) for step, found in own.items()}
-                    self.known.samples.update(
-                        {a.Ends(items, PropertyPath((step,))): _first_by_name(far) for step, far in led_to.items()}
-                    )
+                    for step, led_to in own.items():
+                        far = _first_by_name(set[Term]().union(*led_to.values()))
+                        self.known.samples[a.Ends(items, PropertyPath((step,)))] = far
         return dict(zip(asked, facts, strict=True))
 
     def _add_restricted(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
@@ -341,7 +343,7 @@ class Profiler:
             if direction in directions(self.direction) and terms:
                 above = () if direction == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
                 group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
-                select = g.Select(tuple((name, None) for name in (x, by, far)), group, limit=_FACTS_EACH)
+                select = g.Select(((x, None), (by, None), (far, None)), group, limit=_FACTS_EACH)
                 for found in self.graph.select(g.select_query("restrictions", select)):
                     if isinstance(by_it := found["by"], IRI):
                         facts[Step(by_it, direction)][found[near.name]].add(found[end.name])
@@ -351,7 +353,7 @@ class Profiler:
         x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
         rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
         group = (g.Values(x, terms), g.Fact(cell, LIST_FIRST, x), rest, g.Fact(owner, p, start))
-        head = tuple((name, None) for name in (x, p, owner))
+        head = ((x, None), (p, None), (owner, None))
         for found in self.graph.select(g.select_query("in_lists", g.Select(head, group, limit=_FACTS_EACH))):
             if isinstance(found["p"], IRI) and found["p"] != LIST_REST:
                 facts[Step(found["p"], "inverse")][found["x"]].add(found["owner"])
@@ -386,17 +388,17 @@ class Profiler:
         n, x, y = map(Variable, ("n", "x", "y"))
         compiler = PlanCompiler(self.vocabulary, _ENDS_READ)
         for at in range(0, len(new), _TOGETHER):
-            some, found = new[at : at + _TOGETHER], defaultdict[str, list[tuple[Term, Term]]](list)
-            heads = [(numbered(n, number), (x, None), (y, None)) for number in range(len(some))]
-            groups = (
-                g.Select(head, compiler.along(x, PropertyPath((Step(one),)), y), limit=_ENDS_READ)
-                for one, head in zip(some, heads, strict=True)
-            )
-            for solution in self.graph.select(Query.union([g.select_query("ends", group) for group in groups])):
-                found[_text_of(solution["n"])].append((solution["x"], solution["y"]))
-            kinds = self.classes_of(_iris([end for own in found.values() for pair in own for end in pair]))
-            self.with_broader(sorted({kind for own in kinds.values() for kind in own}, key=str))
-            self.known.at_ends.update({one: self._ends_of(found[str(i)], kinds) for i, one in enumerate(some)})
+            some, found = new[at : at + _TOGETHER], defaultdict[Term, list[tuple[Term, Term]]](list)
+            queries = []
+            for number, one in enumerate(some):
+                head, along = (numbered(n, number), (x, None), (y, None)), PropertyPath((Step(one),))
+                queries.append(g.select_query("ends", g.Select(head, compiler.along(x, along, y), limit=_ENDS_READ)))
+            for solution in self.graph.select(Query.union(queries)):
+                found[solution["n"]].append((solution["x"], solution["y"]))
+            kinds = self.classes_of(_iris([*chain(*chain(*found.values()))]))
+            self.with_broader(sorted(set().union(*kinds.values()), key=str))
+            for number, one in enumerate(some):
+                self.known.at_ends[one] = self._ends_of(found[Literal(str(number))], kinds)
 
     def _ends_of(self, found: Sequence[tuple[Term, Term]], kinds: Mapping[Term, set[IRI]]) -> PredicateEnds:
         subjects = list(dict.fromkeys(one for one, _ in found))
@@ -432,10 +434,6 @@ def numbered(name: Variable, number: int) -> tuple[Variable, g.Expression]:
     return name, Literal(str(number))
 
 
-def _text_of(term: Term) -> str:
-    return term.value if isinstance(term, Literal) else ""
-
-
 def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:
     return tuple(term for term in terms if isinstance(term, IRI))
 
@@ -446,11 +444,11 @@ def kind_at_end(ends: Sequence[Term]) -> a.Kind:
     >>> kind_at_end([Literal("12"), Literal("7.5")]), kind_at_end([Literal("a")]), kind_at_end([IRI("http://e.org/a")])
     ('number', 'text', 'item')
     """
-    kinds = Counter(_kind_of_end(end) for end in ends)
+    kinds = Counter(map(_kind_of_end, ends))
     if not kinds:
         return "item"
     (most, number), *_ = kinds.most_common(1)
-    if most == "date" and 2 * sum(isinstance(end, Literal) and is_instant(end) for end in ends) > number:
+    if most == "date" and 2 * sum(map(is_instant, ends)) > number:
         return "time"
     return most if number * 2 > len(ends) or most == "item" else "text"
 
@@ -465,8 +463,8 @@ def _kind_of_end(end: Term) -> a.Kind:
 
 
 def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tuple[IRI, ...]:
-    counts = Counter(c for term in terms for c in classes.get(term, ()))
-    least = _SHARE * max(1, sum(isinstance(term, IRI) for term in terms))
+    counts = Counter(chain.from_iterable(filter(None, map(classes.get, terms))))
+    least = _SHARE * max(1, len(_iris(terms)))
     return tuple(sorted([c for c, n in counts.items() if n >= least], key=lambda c: (-counts[c], c.value)))
 
 

@@ -320,7 +320,7 @@ class TermLister:
         found: dict[IRI, ListedPredicate] = {}
 
         def look(items: a.ItemSet, known: Sequence[IRI], bonus: float, after: IRI | None = None) -> None:
-            if items not in self.profiler.profiles and len(self.profiler.profiles) >= MOST_SETS:
+            if items not in self.profiler.known.profiles and len(self.profiler.known.profiles) >= MOST_SETS:
                 return
             profile = self.profiler(items)
             for use in profile.uses:
@@ -364,7 +364,7 @@ class TermLister:
 
     def uses(self, items: a.ItemSet) -> Sequence[PredicateUse]:
         """The predicates of a set that was looked at."""
-        profile = self.profiler.profiles.get(items)
+        profile = self.profiler.known.profiles.get(items)
         return () if profile is None else profile.uses
 
     def onward(self, items: a.ItemSet) -> list[PredicateUse]:
