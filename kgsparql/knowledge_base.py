@@ -17,14 +17,15 @@ from kgsparql.answering.answer import Answer, Retrieval
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question
 from kgsparql.answering.follow_up import Before, take_up
 from kgsparql.answering.pipeline import answer, retrieve
+from kgsparql.answering.plan_question import translate
 from kgsparql.answering.session import Session
-from kgsparql.answering.translating import translate
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
 from kgsparql.events import Event, Finished, ignore, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.counting import graph_info
+from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, empty_graph_error, entity_named, holds_nothing
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -39,7 +40,6 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import check, terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load

@@ -15,8 +15,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import root, roots_of, stem, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.graph_view import KnownGraph
-from kgsparql.plans.list_members import A_LIST
+from kgsparql.plans.graph_view import A_LIST, KnownGraph
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Retrieval, Status
-from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.kinds_found import class_gaps, inheritance_gaps, is_undone_by_more, restriction_gaps, time_gaps
 from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
-from kgsparql.answering.retriever import Retriever, without_lost_items
+from kgsparql.answering.retriever import Retriever, evidence_labels, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, QueryError, UnreachableError
 from kgsparql.events import Drafted, EvidenceFound, Finished
@@ -27,7 +26,8 @@ from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
-from kgsparql.rdf.terms import normalised
+from kgsparql.models.chat_completion import Call, plain
+from kgsparql.rdf.terms import normalised, printable
 from kgsparql.reading.gaps import Gap, other_kind
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
@@ -45,6 +45,15 @@ _WAY_OUT = "ask again with a name as the graph has it: kgsparql find TEXT finds 
 # Words that ask for something that Wikidata says about a statement, not about a thing.
 _ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
 _STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
+
+_OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
+
+_CLOSED_BOOK = """\
+Answer the question from what you know, in a sentence or two. If you do not know, the answer is the one word: unknown.
+Reply with JSON only, such as {"answer": "unknown"}"""
+
+_LONGEST_ANSWER = 4_000  # characters
+_EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
 
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
@@ -182,12 +191,32 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
 
 
 def _closed_book_text(session: Session) -> str:
-    """Ask what the model knows by itself, where that is wanted; a model that fails is noted."""
+    """Ask what the model knows without the graph, if that is wanted, labelled as such; empty if it knows nothing."""
+    if not session.allow_model_knowledge:
+        return ""
+    from kgsparql.models.replies import own_knowledge  # where no model is asked, nothing that reads replies is needed
+
+    asked = f"Question: {plain(session.original, 4000)}"
+    call = Call("closed book", _CLOSED_BOOK, asked, {"answer": str}, own_knowledge)
     try:
-        return closed_book(session)
+        said = session.ask_model(call, required=True)
     except (*MODEL_FAILED, BudgetExceededError) as error:
         session.notes.append(f"what the model knows was not asked: {error.message}", code="model_failed")
         return ""
+    if said == "":
+        session.notes.append("the model does not know the answer either", code="unknown_to_model")
+    return f"{_OWN_KNOWLEDGE} {plain_lines(said, _LONGEST_ANSWER)}" if said else ""
+
+
+def plain_lines(text: str, limit: int) -> str:
+    r"""Write what a model wrote as safe lines without marks for emphasis; empty lines are left out.
+
+    >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
+    'Two:\n- Ann [P1]\n- Ben[2J'
+    """
+    lines = (printable(_EMPHASIS.sub(r"\1", line), limit) for line in text[: 4 * limit].splitlines())
+    kept = "\n".join(filter(None, lines))
+    return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"
 
 
 def _not_sure(gap: Gap, session: Session) -> str:

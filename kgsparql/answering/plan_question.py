@@ -1,9 +1,10 @@
-"""A question as a model is shown it that writes a plan: its words, what it names, and the graph looked at for it."""
+"""A question before it is planned: taken for what it is in English, read whole, and the graph looked at for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from threading import Lock
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -13,14 +14,16 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.exploration import labels
-from kgsparql.exploration.labels import linked_labels
+from kgsparql.exploration.labels import GraphVocabulary, linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.linking.label_index.combined import CombinedLabels
+from kgsparql.linking.label_index.packed import PackedLabels
+from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, words
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal
@@ -28,8 +31,9 @@ from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.form import Form
-from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.parser import read_question
+from kgsparql.reading.translation import label_in_english, language_in, translated
 
 _MEANINGS = 3  # of a name, and classes, that are listed
 _ROWS = 50  # predicates with a word of the question that are looked at
@@ -85,6 +89,8 @@ _COUNTED: WeakKeyDictionary[KnowledgeGraph, dict[object, Any]] = WeakKeyDictiona
 """The classes and predicates of the graphs that are open, by what counts them."""
 _KNOWN: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], KnownSets]] = WeakKeyDictionary()
 """What is known of these classes, by what of the graph is walked."""
+_ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = WeakKeyDictionary()
+"""By language, the English names of what has only names in that language; read once."""
 _KEEPING = Lock()
 _COUNTED_S = 5.0  # for a look at all of an endpoint, at most
 
@@ -208,3 +214,45 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
         if term in found and not any(set(span) < set(longer) for longer in best.values()):
             best[term] = span
     return [(span.start, span.stop, Name(term, term.value)) for term, span in best.items()]
+
+
+def translate(session: Session, language: str = "") -> None:
+    """Take the question of a session for what it is in English; labels in its own language are shown before others.
+
+    :param language: of the question; empty if its words are to tell.
+    """
+    english = lexicon().language
+    with session.within_budget():  # labels at an endpoint are looked up
+        search = None if session.linker is None else session.linker.search
+        tag = language or language_in(session.question, search)
+        if tag == english:
+            return
+        if session.linker is not None and search is not None and (rows := _english_rows(session, tag)):
+            search = CombinedLabels((search, PackedLabels.of(rows)))
+            session.linker = copy(session.linker)
+            session.linker.search = search
+            session.compared = {IRI(row.iri): row.text for row in rows} | session.compared
+        called = replace(session.labels, known=session.compared)
+        session.translation = translated(session.question, tag, search, lambda term: called([term])[term])
+        session.question = session.translation.text
+        session.labels = replace(session.labels, languages=(tag, *session.labels.languages))
+
+
+def _english_rows(session: Session, tag: str) -> tuple[LabelRow, ...]:
+    """Name the classes and predicates in English that have only names in another language.
+
+    They are known of the graph, not of a question: the queries are charged to none, or they would be to the first one.
+    """
+    kinds: dict[IRI, Kind] = dict.fromkeys(predicates_of(session), "predicate")
+    kinds |= dict.fromkeys(classes_of(session), "class")
+    graph = session.graph.graph
+    with _KEEPING:
+        known = _ENGLISH.setdefault(graph, {})
+        if tag not in known:
+            english, found = lexicon().language, labels(unmetered(session), kinds, languages=(lexicon().language,))
+            own = {term: found[term].text for term in kinds if (found[term].language or "").partition("-")[0] == tag}
+            said = {term: label_in_english(text, glossary(tag)) for term, text in own.items()}
+            named = ((term, text) for term, text in said.items() if text != own[term])
+            rows = (label_row(term.value, text, language=english) for term, text in named)
+            known[tag] = tuple(row._replace(kind=kinds[IRI(row.iri)], degree=1) for row in rows if row is not None)
+        return known[tag]

@@ -22,9 +22,8 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading
-from kgsparql.plans.graph_view import KnownGraph
+from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.label_fit import NEAR, LabelFit
-from kgsparql.plans.list_members import ListMembers
 from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner

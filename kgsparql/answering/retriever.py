@@ -1,25 +1,25 @@
-"""What a method is, and what it finds, ranked and looked up again."""
+"""What a method is, and what it finds, ranked, looked up again and drafted as an answer by templates."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from kgsparql.answering.answer import AnswerTerm, Draft, Reading, Retrieval
-from kgsparql.answering.composing import compose_from_templates
+from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Reading, Retrieval, more_text
 from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
 from kgsparql.events import Verified
 from kgsparql.evidence.evidence import Evidence, verify
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.evidence.same_as import with_reasons
+from kgsparql.evidence.term_labels import labels_from_items
 from kgsparql.exploration.labels import own_label
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
-from kgsparql.rdf.terms import Term
+from kgsparql.rdf.terms import Labels, Term, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,31 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
         candidates = with_reasons(candidates, found.evidence, session.same)
     draft = None if found.lost else retrieval.draft
     return replace(retrieval, evidence=found.evidence, candidates=tuple(candidates), draft=draft)
+
+
+RANKED = "Ranked candidates"
+
+
+def compose_from_templates(retrieval: Retrieval, say: Callable[[str], str] = str) -> Draft:
+    """Make the draft without a model: ranked candidates, and one claim for each item of evidence they rest on."""
+    if retrieval.draft is not None:
+        return retrieval.draft
+    listed = retrieval.candidates[:LISTED]
+    cited = dict.fromkeys(marker for answer in listed for marker in answer.markers)
+    claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
+    # Beyond the first, those at the end of the best item that has ends.
+    best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
+    rest = tuple(term for term in retrieval.candidates[LISTED:] if term.term in best)
+    lines = [f"{i:>2}. {printable(own.shown, 180)}  [{', '.join(own.markers)}]" for i, own in enumerate(listed, 1)]
+    more = more_text(rest, retrieval.evidence)
+    text = "\n".join([say(RANKED), *lines, *([f"    {more}"] if more else [])]) if lines else ""
+    return Draft(text=text, answers=(*listed, *rest), claims=claims, is_ranked=True)
+
+
+def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Labels:
+    """Return a label for every term of the evidence, and of some besides."""
+    terms = [*besides, *(term for triple in evidence.triples for term in triple)]
+    return labels_from_items(evidence, session.labels(terms, in_grace=True))
 
 
 class Cost(NamedTuple):

@@ -11,8 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.linking.english_forms import singular
-from kgsparql.plans.relations import Relation, bare, folded, many, marked, one
+from kgsparql.linking.english_forms import Relation, bare, folded, many, marked, one, singular
 
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
 """How a clause begins that may stand behind another one."""

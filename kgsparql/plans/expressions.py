@@ -1,34 +1,140 @@
-"""Expressions of compiled plans: what values are compared by, calculations, summaries for each item."""
+"""Expressions of compiled plans: what values are compared by, calculations, summaries for each item.
+
+Dates are compared as numbers, such as 19660301: one rule for a query and for Python, whatever the datatypes.
+"""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import (
-    DATE_PATTERN,
-    DAY,
-    LESS_PRECISE,
-    TIME_PATTERN,
-    YEAR,
-    ZONE,
-    Precision,
-    date_number,
-    instant_of,
-    year_of,
-)  # fmt: skip
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.literals import MIDNIGHT, literal_kind
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term
 
 NUMBER = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$"
 """A text that is a number."""
-_DECIMAL = IRI("http://www.w3.org/2001/XMLSchema#decimal")
+_DECIMAL = IRI(XSD + "decimal")
+LESS_PRECISE = "-00-00"
+"""Written after a date before it is read, so that a year alone is its beginning."""
+ZONE = "(Z|[+-][0-9][0-9]:[0-9][0-9])"
+DATE_PATTERN = f"^(-?[0-9]{{4,}}){ZONE}?-(0[0-9]|1[0-2]){ZONE}?-([0-2][0-9]|3[01])(T[0-9:.]+)?{ZONE}?(-00)*$"
+"""A year has four digits at least: 05-06-1990 is not the 19th June of the year 5."""
+TIME_PATTERN = f"^-?[0-9]{{4,}}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9.]+{ZONE}$"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """As much of a date as is compared: what is kept of its parts, year, month and day."""
+
+    kept: str
+
+    def number(self, text: str) -> int | None:
+        """The number of a date; ``None`` for what is no date."""
+        found = re.sub(DATE_PATTERN, self.kept.replace("$", "\\"), text + LESS_PRECISE, count=1)
+        return int(found) if re.fullmatch(r"-?[0-9]+", found) else None
+
+
+YEAR = Precision("$1")
+MONTH = Precision("$1$3")
+DAY = Precision("$1$3$5")
+
+
+def precision_of(value: Literal) -> Precision:
+    """How precise a date is by its datatype.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> precision_of(Literal("1966", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear"))) is YEAR
+    True
+    """
+    return {XSD + "gYear": YEAR, XSD + "gYearMonth": MONTH}.get(value.datatype.value, DAY)
+
+
+def date_number(text: str, *, like: Literal | None = None) -> int | None:
+    """A date as the number that dates are compared by: of a year or a month alone, that of its beginning.
+
+    :param like: only as precise as this date.
+
+    >>> date_number("1966-03-01T10:00:00Z"), date_number("1966"), date_number("-0044-03-15"), date_number("1966-02Z")
+    (19660301, 19660000, -440315, 19660200)
+    >>> [date_number(text) for text in ("soon", "1966-13-45", "20 m", "13", "05-06-1990", "13 BC?", "1966-03-01?")]
+    [None, None, None, None, None, None, None]
+    """
+    return (DAY if like is None else precision_of(like)).number(text)
+
+
+def year_of(text: str) -> int | None:
+    """The year of a date.
+
+    >>> year_of("1966-03-01"), year_of("-0044"), year_of("soon")
+    (1966, -44, None)
+    """
+    return YEAR.number(text)
+
+
+def is_instant(value: object, kind: str = "") -> bool:
+    """Whether a value is compared as an instant: a time of day, or with such; midnight alone is only a day.
+
+    >>> is_instant(Literal("2020-01-01T10:00:00", datatype=IRI(XSD + "dateTime")))
+    True
+    """
+    if not isinstance(value, Literal) or not value.datatype.value.startswith(XSD + "dateTime"):
+        return False
+    return kind == "time" or MIDNIGHT.search(value.value) is None
+
+
+def instant_of(text: str) -> int | None:
+    """The microseconds from 1970 to a time, which is in UTC where it says no zone.
+
+    >>> instant_of("1970-01-01T02:00:00+02:00"), instant_of("1970-01-01T00:00:01"), instant_of("1970-01-01")
+    (0, 1000000, None)
+    """
+    zoned = re.sub(f"{ZONE}Z$", r"\1", f"{text}Z")
+    try:
+        found = datetime.fromisoformat(zoned) if re.match(TIME_PATTERN, zoned) else None
+    except ValueError:
+        return None
+    return None if found is None else (found - _EPOCH) // timedelta(microseconds=1)
+
+
+def coarser_pattern(value: Literal) -> str:
+    """The pattern of the dates that are less precise than another one, and may be the same; empty where none are.
+
+    >>> coarser_pattern(Literal("1966-03-01", datatype=IRI(XSD + "date")))
+    '^1966(-03)?(Z|[+-][0-9][0-9]:[0-9][0-9])?$'
+    """
+    year, month, day = [*re.findall(r"-?[0-9]{4,}|(?<=-)[0-9]{2}", value.value.partition("T")[0]), "", "", ""][:3]
+    day = f"(-{day})?" if is_instant(value) and day else ""
+    if not month:
+        return ""
+    return f"^{year}(-{month}{day})?{ZONE}?$" if day or precision_of(value) is DAY else f"^{year}{ZONE}?$"
+
+
+def as_kind(value: Term, kind: str) -> Literal | None:
+    """Return a value as the literal that others are compared with as their kind; text that is a date has its datatype.
+
+    >>> as_kind(Literal("1966-03-01"), "date").datatype.value.rpartition("#")[2], as_kind(Literal("soon"), "date")
+    ('date', None)
+    """
+    if not isinstance(value, Literal) or kind not in {"date", "time", "year"}:
+        return value if isinstance(value, Literal) else None
+    if literal_kind(value) == "date" or date_number(value.value) is None:
+        return value if date_number(value.value) is not None else None
+    name = {"": "gYear", "-": "gYearMonth"}.get("".join(re.findall("(?<=[0-9])-", value.value)), "date")
+    return Literal(value.value, datatype=IRI(XSD + name))
+
+
+def is_year(text: str) -> bool:
+    """Tell whether a text may be a year."""
+    return text.isdecimal() and len(text) == 4
 
 
 @dataclass(frozen=True, slots=True)

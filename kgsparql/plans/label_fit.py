@@ -79,8 +79,9 @@ class LabelFit:
         """Read the labels of predicates that were not read before, together."""
         new = [predicate for predicate in dict.fromkeys(predicates) if predicate not in self._texts]
         if new:
-            for predicate, label in self.labels(new, in_grace=True).items():
-                self._texts[predicate] = self._plain(label)
+            named = self.labels(new, in_grace=True)
+            for predicate in new:
+                self._texts[predicate] = self._plain(named[predicate])
 
     def _plain(self, label: str) -> str:
         text = _DASHES.sub(" ", split_camel_case(label)).strip().lower()

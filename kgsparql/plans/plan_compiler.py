@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import is_instant, precision_of
 from kgsparql.plans.expressions import (
     AGGREGATES,
     Measured,
@@ -21,11 +21,12 @@ from kgsparql.plans.expressions import (
     decimal,
     distinct_values,
     each_of,
+    is_instant,
     is_read,
     key_of,
+    precision_of,
 )
 from kgsparql.plans.type_check import parts
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -196,7 +197,8 @@ class PlanCompiler:
         self.facts, x = [], self.new("i")
         group = [*self.members(items, x)]
         group += [self.where_measured(self.measured(measure, x, items), x, items) for measure in measures]
-        group += [pattern for path in paths for pattern in self.along(x, path, self.new("k"))]
+        for path in paths:
+            group += self.along(x, path, self.new("k"))
         facts = tuple(dict.fromkeys(self.facts))
         names = [n for fact in facts for n in (fact.subject, fact.predicate, fact.object) if isinstance(n, Variable)]
         head = tuple((name, None) for name in dict.fromkeys([x, *names]))
@@ -279,7 +281,7 @@ class PlanCompiler:
     def _either_of(self, sets: Sequence[a.ItemSet], x: Variable) -> Group:
         """The items of several sets; of paths, apart: Oxigraph puts no union in order, and reads it for each row."""
         union = g.Union(tuple(self.members(one, x) for one in sets))
-        has_paths = self.facts is None and any(isinstance(part, a.Ends) for one in sets for part in parts(one))
+        has_paths = self.facts is None and any(isinstance(part, a.Ends) for part in parts(sets))
         return (g.Select(((x, None),), (union,), distinct=True),) if has_paths else (union,)
 
     def _each_once(self, items: a.ItemSet, x: Variable) -> Group:
@@ -396,13 +398,9 @@ class PlanCompiler:
         return g.Optional((*bound, *found.group))
 
     def _compared(
-        self,
-        measure: a.Measure,
-        value: IRI | Literal | a.Measure | a.Number,
-        found: Measured,
-        x: Variable,
+        self, measure: a.Measure, value: IRI | Literal | a.Measure | a.Number, found: Measured, x: Variable,
         items: a.ItemSet,
-    ) -> tuple[Expression, Expression, Group]:
+    ) -> tuple[Expression, Expression, Group]:  # fmt: skip
         """Both sides of a comparison, and the patterns of the right one."""
         if isinstance(value, IRI):
             return found.key, value, ()

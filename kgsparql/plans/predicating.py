@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, union
+from kgsparql.plans.expressions import as_kind
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
 from kgsparql.plans.named_words import Part
 from kgsparql.plans.weights import weights

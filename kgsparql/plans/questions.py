@@ -8,9 +8,18 @@ from functools import reduce
 from typing import Any
 
 from kgsparql.dataclasses import replace
-from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, singular, when_asked
+from kgsparql.linking.english_forms import (
+    Relation,
+    Wording,
+    is_done_by_persons,
+    is_person,
+    many,
+    marked,
+    of_wording,
+    singular,
+    when_asked,
+)
 from kgsparql.plans.english import names, reached, say
-from kgsparql.plans.relations import Relation, many, marked, of_wording
 from kgsparql.rdf.paths import PropertyPath, Step
 
 _CONVERSE = {"subclass": "superclass", "subproperty": "superproperty"}

@@ -11,12 +11,12 @@ from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
 from kgsparql.exploration.adjacency_search import AdjacentSteps
 from kgsparql.exploration.batched_select import StepUse
+from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import is_instant
+from kgsparql.plans.expressions import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.type_check import kind_of_literal, without_ranking
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named

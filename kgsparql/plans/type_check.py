@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -13,12 +14,14 @@ from kgsparql.plans import algebra as a
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.rdf.vocabulary import LIST_FIRST, LIST_REST, RDF_TYPE
 
 MAX_PARTS = 60
 """The most parts of one plan: a question of a sentence has never needed more than twenty."""
 
 _MOST_DIGITS = 10
+OF_RDF = LIST_FIRST.value.removesuffix("first")
+PLACE = re.compile(re.escape(OF_RDF) + r"_([1-9][0-9]*)\Z")  # a predicate from a container to one of its members
 _KIND_NAMES = {"text": "text", "item": "an item"} | {kind: f"a {kind}" for kind in ("number", "date", "time", "year")}
 
 
@@ -201,6 +204,26 @@ def without_ranking(items: a.ItemSet, graph: KnowledgeGraph) -> a.ItemSet:
         return part.items if isinstance(part, a.Top) and too_large(part, graph) is not None else part
 
     return mapped(items, change) if graph.is_remote else items
+
+
+def without_places(plan: Any) -> Any:
+    """Make a plan for reading, in which the members of lists are what the predicate leads to, whatever their place."""
+
+    def change(part: Any) -> Any:
+        if not isinstance(part, a.Either | a.Both):
+            return part
+        plain = dict.fromkeys(mapped(one, _without_list_steps) for one in part.sets)
+        return next(iter(plain)) if len(plain) == 1 else part
+
+    return mapped(plan, change)
+
+
+def _without_list_steps(part: Any) -> Any:
+    if isinstance(part, PropertyPath):
+        of_lists = {LIST_FIRST, LIST_REST}
+        kept = (s for s in part.steps if s.predicate not in of_lists and not PLACE.match(s.predicate.value))
+        return PropertyPath(tuple(kept))
+    return part
 
 
 def class_of_all(items: Any, graph: KnowledgeGraph) -> IRI | None:

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kgsparql.dataclasses import dataclass, replace
+from kgsparql.linking.english_forms import Relation, folded, marked, relation
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import (
     ANYTHING,
@@ -32,8 +33,7 @@ from kgsparql.plans.english import (
     reached,
     say,
 )
-from kgsparql.plans.list_members import without_places
-from kgsparql.plans.relations import Relation, folded, marked, relation
+from kgsparql.plans.type_check import without_places
 from kgsparql.rdf.literals import number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term

@@ -14,9 +14,8 @@ from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, InferenceStep, Retrieval
 from kgsparql.answering.choosing import ranked_choices
-from kgsparql.answering.composing import compose_from_templates, evidence_labels
 from kgsparql.answering.entity_linking import find_links
-from kgsparql.answering.retriever import Cost, Retriever, Within
+from kgsparql.answering.retriever import Cost, Retriever, Within, compose_from_templates, evidence_labels
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items

@@ -9,6 +9,7 @@ import pytest
 import kgsparql
 from kgsparql import IRI, EndpointProfile, KnowledgeBase, OxigraphGraph, PropertyPath, Query, Solutions
 from kgsparql.exploration import types
+from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.graphs.graph import Solution
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import read_plan_file, written_plan
@@ -17,7 +18,6 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import run
 from kgsparql.plans.set_profile import Profiler, SetProfile
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import in_words
 from tests.world import FIXTURES, graph_of
 
@@ -234,7 +234,7 @@ def test_what_is_common_to_all_questions_is_looked_at_once() -> None:
     own = Profiler(graph, common=common)
     own(a.Items((IRI(E + "part1"),)))
     assert len(graph.asked) > before
-    assert set(common.profiles) == {product}  # what one question names is kept for none other
+    assert set(common.known.profiles) == {product}  # what one question names is kept for none other
 
 
 def test_the_ends_of_several_predicates_are_read_together() -> None:

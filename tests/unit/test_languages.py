@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql.answering import composing, pipeline
+from kgsparql.answering import pipeline, retriever
 from kgsparql.answering.confidence import SIGNALS
 from kgsparql.cli import app
 from kgsparql.errors import DataError
@@ -83,7 +83,7 @@ def sentences_of_doubts() -> set[str]:
     folder = Path(kgsparql.__file__).parent
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("*.py"))]
     everywhere = {name: text for tree in trees for name, text in constants_of(tree).items()}
-    found = {*SIGNALS.values(), *pipeline._NOTHING.values(), composing.RANKED, "yes", "no", "nothing"}
+    found = {*SIGNALS.values(), *pipeline._NOTHING.values(), retriever.RANKED, "yes", "no", "nothing"}
     found |= {*map(str, (inspect.signature(rival).parameters[name].default for name in ("one", "other")))}
     places = {"Gap": 2, "not_all": 0, "not_the_graphs": 0, "session.say": 0, "self._told_sentence": 0}
     for tree in trees:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import kgsparql
 from kgsparql import IRI, Hop, LinkedEntity, Literal, Mention, Path, Query, Triple, render
 from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Retrieval
-from kgsparql.answering.composing import compose_from_templates
+from kgsparql.answering.retriever import compose_from_templates
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Cut, Note
