@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +93,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         for cancel in tuple(self._running):
             cancel.set()
-        if "_user_queries" in vars(self):
-            self._user_queries.close()
         self.indexes.close()
         self.graph.close()
 
@@ -117,7 +115,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def _use(self, graph: KnowledgeGraph) -> None:
         self.graph, self.indexes = graph, self.indexes.of_changed(graph)
         self._is_empty, self._ignored = None, {}
-        vars(self).pop("_user_queries", None)
 
     @contextmanager
     def _stopped_by_close(self, cancel: threading.Event) -> Iterator[None]:
@@ -321,7 +318,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         self._current_state()
         return self._user_queries.why_nothing(sparql)
 
-    @cached_property
+    @property
     def _user_queries(self) -> GraphQueries:
         from kgsparql.graphs.user_query import GraphQueries
 

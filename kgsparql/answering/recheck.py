@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
@@ -19,14 +19,13 @@ from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, Evidence
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.user_query import GraphQueries, QueryResult, check
+from kgsparql.graphs.user_query import CheckedQuery, GraphQueries, QueryResult, check
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
 _BY_VALUE = frozenset(("integer", "int", "decimal", "double", "float", "boolean"))  # compared by their meaning
 _GIVEN_OTHERWISE = "the facts that it cites give another value than it says"
 
 ItemVerdict: TypeAlias = OneOf["stands", "changed", "refused", "unknown", "no_query"]
-_RunQuery: TypeAlias = Callable[..., QueryResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,66 +91,49 @@ class Recheck:
         }  # fmt: skip
 
 
-def recheck(answer: KeptAnswer, graph: KnowledgeGraph) -> Recheck:
-    """Check one answer again; errors as of :meth:`Rechecker.recheck`."""
-    with Rechecker(graph) as rechecker:
-        return rechecker.recheck(answer)
+def recheck(answer: KeptAnswer, graph: KnowledgeGraph, *, max_seconds: float = 60.0) -> Recheck:
+    """Check an answer again.
 
-
-class Rechecker(ExitStack):
-    """Checks many answers on one graph; its processes are kept between them, and end with the ``with`` block.
-
-    :param max_seconds: for an answer with all its queries; what is not done then is unknown.
+    :param max_seconds: for all its queries; what is not done then is unknown.
+    :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
     """
+    ends = time.monotonic() + max_seconds
+    named = [*filter(has_a_name, answer.cited)]
+    budget = Budget(max_queries=None, max_seconds=max_seconds)
+    cited = EvidenceItem("path", "", tuple(CitedTriple(triple) for triple in named), NO_QUERY)
+    looked_up = verify(Evidence([cited]), MeteredGraph(graph, Usage(budget), ignore))
+    if looked_up.failure is not None:
+        raise looked_up.failure
+    kept = ox.Store()
+    kept.extend(ox.Quad(*triple) for triple in dict.fromkeys((*answer.cited, *answer.retrieved)))
+    with closing(OxigraphGraph(kept, name="", fingerprint="")) as before:
+        items = tuple(_rechecked_item(item, before, graph, ends) for item in answer.items)
+    return Recheck(
+        answer=answer, found=looked_up.found, gone=looked_up.removed, unnamed=len(answer.cited) - len(named),
+        unknown=looked_up.unknown, items=items,
+    )  # fmt: skip
 
-    def __init__(self, graph: KnowledgeGraph, *, max_seconds: float = 60.0) -> None:
-        super().__init__()
-        self._graph, self._max_seconds = graph, max_seconds
-        self._runs: dict[str, _RunQuery] = {}
 
-    def recheck(self, answer: KeptAnswer) -> Recheck:
-        """Check an answer again.
+def _rechecked_item(item: KeptItem, before: KnowledgeGraph, graph: KnowledgeGraph, ends: float) -> RecheckedItem:
+    def run(of: KnowledgeGraph, query: CheckedQuery) -> QueryResult:
+        return GraphQueries(of).run_checked(query, timeout_s=_seconds_left(ends))
 
-        :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
-        """
-        ends = time.monotonic() + self._max_seconds
-        named = [*filter(has_a_name, answer.cited)]
-        budget = Budget(max_queries=None, max_seconds=self._max_seconds)
-        cited = EvidenceItem("path", "", tuple(CitedTriple(triple) for triple in named), NO_QUERY)
-        looked_up = verify(Evidence([cited]), MeteredGraph(self._graph, Usage(budget), ignore))
-        if looked_up.failure is not None:
-            raise looked_up.failure
-        kept = ox.Store()
-        kept.extend(ox.Quad(*triple) for triple in dict.fromkeys((*answer.cited, *answer.retrieved)))
-        with GraphQueries(OxigraphGraph(kept, name="", fingerprint="")) as before:
-            items = tuple(self._rechecked_item(item, before.run_checked, ends) for item in answer.items)
-        return Recheck(
-            answer=answer, found=looked_up.found, gone=looked_up.removed, unnamed=len(answer.cited) - len(named),
-            unknown=looked_up.unknown, items=items,
-        )  # fmt: skip
-
-    def _rechecked_item(self, item: KeptItem, before: _RunQuery, ends: float) -> RecheckedItem:
-        if not item.queries:
-            return RecheckedItem(item, "no_query", why="of a document, which is in no graph")
-        try:
-            checked = [(source, check(text)) for source, text in item.queries]
-            then = [before(query, timeout_s=_seconds_left(ends)) for _, query in checked]
-            now = [
-                run(query, timeout_s=_seconds_left(ends)) for source, query in checked for run in self._runs_of(source)
-            ]
-        except QueryTimeoutError as error:
-            return RecheckedItem(item, "unknown", why=error.message)
-        except (ForbiddenQueryError, LimitError, QueryError) as error:
-            return RecheckedItem(item, "refused", why=error.message)
-        return _compared_item(item, then, now)
-
-    def _runs_of(self, source: str) -> list[_RunQuery]:
-        members = self._graph.members
-        own = [member for member in members if member.name == source] or members
-        for member in own:
-            if member.name not in self._runs:
-                self._runs[member.name] = self.enter_context(GraphQueries(member)).run_checked
-        return [self._runs[member.name] for member in own]
+    if not item.queries:
+        return RecheckedItem(item, "no_query", why="of a document, which is in no graph")
+    members = graph.members
+    try:
+        checked = [(source, check(text)) for source, text in item.queries]
+        then = [run(before, query) for _, query in checked]
+        now = [
+            run(one, query)
+            for source, query in checked
+            for one in [member for member in members if member.name == source] or members
+        ]
+    except QueryTimeoutError as error:
+        return RecheckedItem(item, "unknown", why=error.message)
+    except (ForbiddenQueryError, LimitError, QueryError) as error:
+        return RecheckedItem(item, "refused", why=error.message)
+    return _compared_item(item, then, now)
 
 
 def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]) -> RecheckedItem:

@@ -39,7 +39,7 @@ def check(
     was checked; of many answers 4 comes before 3, and 3 before 6.
     """
     from kgsparql.answering.kept_answers import AnswerFile
-    from kgsparql.answering.recheck import Rechecker
+    from kgsparql.answering.recheck import recheck
 
     if "-" in files and "-" in graph.sources:
         raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
@@ -47,11 +47,8 @@ def check(
     answers = tuple(answer for own in read for answer in own.answers)
     damaged = tuple(error for own in read for error in own.damaged)
     kept = AnswerFile(answers, damaged, sum(own.unanswered for own in read))
-    with (
-        graph.opened(embedder="none", fresh=True) as knowledge,
-        Rechecker(knowledge.graph, max_seconds=timeout) as rechecker,
-    ):
-        checked = [rechecker.recheck(answer) for answer in kept.answers]
+    with graph.opened(embedder="none", fresh=True) as knowledge:
+        checked = [recheck(answer, knowledge.graph, max_seconds=timeout) for answer in kept.answers]
         prefixes = knowledge.prefixes
     blocks = ["\n".join(_recheck_lines(one, prefixes)) for one in checked]
     unchecked = "\n".join(_unchecked_lines(kept))

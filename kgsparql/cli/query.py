@@ -47,7 +47,8 @@ def query(
         prefixes = PrefixMap.default().merged(opened.prefixes)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
-        run = stack.enter_context(GraphQueries(opened, note=graph.say)).run_checked
+        stack.callback(opened.close)
+        run = GraphQueries(opened, note=graph.say).run_checked
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
         result = run(checked, timeout_s=timeout, max_rows=max_rows)

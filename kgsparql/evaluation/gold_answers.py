@@ -5,12 +5,9 @@ SPARQL of a file is foreign text: it is checked, and runs in a process of its ow
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from kgsparql.dataclasses import replace
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
-from kgsparql.events import ignore
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
@@ -32,12 +29,12 @@ def answered(dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = _
     :param timeout_s: of each query.
     :raises DataError: if none of the queries finds anything: then it is another graph.
     """
-    with closing(GraphQueries(knowledge.graph, prefixes=knowledge.prefixes, note=ignore)) as queries:
-        results = {
-            question.id: _query_result(queries, knowledge.prefixes, question.sparql, timeout_s)
-            for question in dataset.questions
-            if question.answers is None and question.sparql
-        }
+    queries = GraphQueries(knowledge.graph, prefixes=knowledge.prefixes)
+    results = {
+        question.id: _query_result(queries, knowledge.prefixes, question.sparql, timeout_s)
+        for question in dataset.questions
+        if question.answers is None and question.sparql
+    }
     if results and not any(terms for terms, _ in results.values()):
         why = next((f"; the first is refused: {reason}" for _, reason in results.values() if reason), "")
         raise DataError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -46,6 +45,7 @@ class OxigraphGraph(KnowledgeGraph):
     :param sources: IRI of a named graph → how to cite it, where that is not by ``name`` and the IRI.
     :param stored: the files it was filled from.
     :param directory: where the store is on disk; ``None`` for one in memory.
+    :ivar processes: run its queries, and those of users.
     :ivar follow: returns the store that is to be read from now on.
     :ivar reopen: opens it again, of files that may have changed.
     :ivar is_in_memory: its quads were loaded into memory here; a store made in Python may be one on disk.
@@ -83,7 +83,7 @@ class OxigraphGraph(KnowledgeGraph):
         self._mark = self._content_mark() if fingerprint is None else None
         self.reopen: Callable[[], KnowledgeGraph] | None = None
         mark = self._content_mark if fingerprint is None else lambda: None
-        self._processes = QueryProcesses(store, mark, in_memory=self.is_in_memory)
+        self.processes = QueryProcesses(store, mark, in_memory=self.is_in_memory)
         self._check: Callable[[], None] = lambda: None
         self._whole = self
 
@@ -98,7 +98,7 @@ class OxigraphGraph(KnowledgeGraph):
 
     def close(self) -> None:
         """End the processes of its queries; the next query starts another."""
-        self._processes.close()
+        self.processes.close()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -271,7 +271,7 @@ class OxigraphGraph(KnowledgeGraph):
             if is_read_here or query.is_quick or self._is_small or not HAS_FORKS:
                 results = self.store.query(text, use_default_graph_as_union=True)
             else:
-                _, content = self._processes.reply_to(text, self._check, math.inf, math.inf)
+                _, content = self.processes.reply_to(text, self._check)
                 results = ox.parse_query_results(content, ox.QueryResultsFormat.TSV)
             if not isinstance(results, ox.QuerySolutions):
                 found = type(results).__name__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import queue
 import signal
@@ -18,7 +19,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -99,31 +100,30 @@ class QueryProcesses:
 
     :param in_memory: it needs no files, and nobody else writes to it: then they can open nothing, and may add to it.
     :param mark: of a store that may change, what differs after a change: those forked before are of no use then.
-    :param are_sets: a triple that is in two graphs of a store in memory is there once.
     """
 
-    def __init__(
-        self, store: ox.Store, mark: Callable[[], object] = lambda: None, *, in_memory: bool = False,
-        are_sets: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, store: ox.Store, mark: Callable[[], object] = lambda: None, *, in_memory: bool = False) -> None:
         self._store, self._mark, self._in_memory = store, mark, in_memory
-        self._are_sets = are_sets
         self._forked_at: object = None
         self._idle: list[_QueryProcess] = []
         self._lock = threading.Lock()
         self._owner = os.getpid()
 
-    def reply_to(self, text: str, check: Callable[[], None], most_rows: float, most_bytes: float) -> Frame:
+    def reply_to(
+        self, text: str, check: Callable[[], None], most_rows: float = math.inf, most_bytes: float = math.inf,
+        *, is_set: bool = False,
+    ) -> Frame:  # fmt: skip
         """Run a query: return its ``rows``, whether they are ``complete``, its ``seconds``, and what it gives.
 
         :param check: called twenty times a second; if it raises an error, the process is killed.
+        :param is_set: a triple that is in two graphs of a store in memory is there once.
         :returns: solutions as TSV, triples as N-Triples, or ``true`` or ``false``.
         :raises LimitError: if the query takes more memory than it may, or the system has no forks.
         :raises QueryCrashError: if it ended the process.
         """
         process = self._next_process()
         try:
-            frame = process.reply_to({"rows": most_rows, "bytes": most_bytes}, text, check)
+            frame = process.reply_to({"rows": most_rows, "bytes": most_bytes, "is_set": is_set}, text, check)
         except BaseException:  # Ctrl-C too
             process.kill()
             raise
@@ -152,13 +152,13 @@ class QueryProcesses:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return _QueryProcess(self._store, mark, in_memory=self._in_memory, are_sets=self._are_sets)
+        return _QueryProcess(self._store, mark, in_memory=self._in_memory)
 
 
 class _QueryProcess:
     """A fork that answers one query after another, until it is killed or its parent ends."""
 
-    def __init__(self, store: ox.Store, mark: object, *, in_memory: bool, are_sets: bool) -> None:
+    def __init__(self, store: ox.Store, mark: object, *, in_memory: bool) -> None:
         if not HAS_FORKS:
             raise LimitError("this system cannot end a query", hint="on Windows, use its Linux subsystem (WSL)")
         self.mark = mark
@@ -170,7 +170,7 @@ class _QueryProcess:
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._pid = os.fork()
             if self._pid == 0:
-                _serve_queries(store, requests, replies, in_memory=in_memory, are_sets=are_sets)
+                _serve_queries(store, requests, replies, in_memory=in_memory)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         requests.close()
@@ -209,9 +209,7 @@ def _end_process(pid: int, pipes: tuple[Connection, Connection], owner: int) -> 
             os.waitpid(pid, 0)
 
 
-def _serve_queries(
-    store: ox.Store, requests: Connection, replies: Connection, *, in_memory: bool, are_sets: bool
-) -> NoReturn:
+def _serve_queries(store: ox.Store, requests: Connection, replies: Connection, *, in_memory: bool) -> NoReturn:
     """Answer queries until the parent ends; nothing of what the parent would do at its own end is done here."""
     try:
         gc.disable()  # no finalizer of the parent's objects
@@ -219,12 +217,12 @@ def _serve_queries(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         _close_others({requests.fileno(), replies.fileno()})
-        is_union = not (in_memory and are_sets and _is_made_a_set(store))
+        Query.load("repeated")  # while a file can be opened
         _limit_resources(in_memory=in_memory)
         asked: queue.SimpleQueue[Frame] = queue.SimpleQueue()
         threading.Thread(target=_receive_queries, args=(requests, asked), daemon=True).start()
         while True:
-            _send_frame(replies, *_reply_to(store, *asked.get(), is_union=is_union))
+            _send_frame(replies, *_reply_to(store, *asked.get()))
     finally:
         os._exit(1)
 
@@ -238,9 +236,11 @@ def _receive_queries(pipe: Connection, asked: queue.SimpleQueue[Frame]) -> None:
         os._exit(0)
 
 
-def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes, *, is_union: bool) -> Frame:
-    began, lines = time.monotonic(), BoundedLines(limits["rows"], limits["bytes"])
+def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes) -> Frame:
+    lines = BoundedLines(limits["rows"], limits["bytes"])
     try:
+        is_union = not (limits["is_set"] and _is_made_a_set(store))
+        began = time.monotonic()
         complete = lines.take(store.query(text.decode(), use_default_graph_as_union=is_union))
         content = bytes(lines.content)
     except MemoryError:
@@ -260,6 +260,7 @@ def _next_frame(pipe: Connection) -> Frame:
     return json.loads(pipe.recv_bytes()), pipe.recv_bytes()
 
 
+@cache
 def _is_made_a_set(store: ox.Store) -> bool:
     """Put all triples into the default graph if one is in two graphs: Oxigraph's union has it twice, and counts it so.
 

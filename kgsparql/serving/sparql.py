@@ -242,14 +242,13 @@ class BoundedQueries(ClosedAtExit):
         self._running: set[threading.Event] = set()
         self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
-        self._queries = GraphQueries(knowledge.graph)
+        self._knowledge = knowledge
 
     def close(self) -> None:
-        """End the processes; queries that still run end, too."""
+        """End the queries that still run."""
         for cancel in tuple(self._running):
             cancel.set()
         self._threads.shutdown(cancel_futures=True)
-        self._queries.close()
 
     async def run(self, query: CheckedQuery, form: str, *, is_explained: bool) -> tuple[bytes, int, str, str]:
         """Run a query; return its result in a format, its rows, a clause that says what it lacks, and why it is empty.
@@ -284,7 +283,7 @@ class BoundedQueries(ClosedAtExit):
     ) -> tuple[bytes, int, str, str]:
         if cancel.is_set():
             raise CancelledError("the query was stopped before it began")
-        run = self._queries.run_checked
+        run = GraphQueries(self._knowledge.graph).run_checked
         try:
             result = run(query, cancel=cancel, **self._limits)
             cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -51,16 +52,18 @@ COUNT = check("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
 TURTLE = '@prefix ex: <http://e.org/> . ex:a ex:p ex:b ; ex:name "Ada"@en , "1"^^ex:t , 5 . ex:b ex:p [ ex:p 1.5 ] .\n'
 
 
-def queries_of(target: Any, *, notes: Any = None, progress: Any = None, options: Any = None) -> GraphQueries:
+@contextmanager
+def queries_of(target: Any, *, notes: Any = None) -> Iterator[GraphQueries]:
     """Open the queries of a store or of files."""
     note = notes or (lambda _: None)
-    if isinstance(target, ox.Store):
-        return GraphQueries(OxigraphGraph(target, name="test", fingerprint="0"), note=note)
-    return GraphQueries(open_graph(target, progress=progress, notes=note, **(options or {})), note=note)
+    is_store = isinstance(target, ox.Store)
+    opened = OxigraphGraph(target, name="test", fingerprint="0") if is_store else open_graph(target, notes=note)
+    with closing(opened):
+        yield GraphQueries(opened, note=note)
 
 
-def run(target: Any, query: CheckedQuery, *, options: Any = None, **limits: Any) -> QueryResult:
-    with queries_of(target, options=options) as queries:
+def run(target: Any, query: CheckedQuery, **limits: Any) -> QueryResult:
+    with queries_of(target) as queries:
         return queries.run_checked(query, **limits)
 
 
@@ -212,10 +215,10 @@ def test_a_forked_process_runs_its_queries_in_a_worker_of_its_own(worker: GraphQ
 
     def ask() -> None:
         result = worker.run_checked(check("ASK { ?s ?p ?o }"))
-        worker.close()
+        worker._graph.close()
         sys.exit(0 if result.boolean == expected.boolean else 1)
 
-    with worker._processes._lock:  # type: ignore[union-attr] # as if another thread of the parent ran a query
+    with worker._graph.processes._lock:  # type: ignore[attr-defined] # as if another thread of the parent ran a query
         child = multiprocessing.get_context("fork").Process(target=ask)
         child.start()
     child.join(60)
@@ -464,7 +467,7 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 from tests.unit.test_query_results import MANY, SLOW, graph_of
 graph = graph_of(MANY)
 graph.select(SLOW.__class__("quick", "SELECT ?s { ?s ?p ?o } LIMIT 1"))
-(pid,) = [one._pid for one in graph._processes._idle]
+(pid,) = [one._pid for one in graph.processes._idle]
 print(pid, flush=True)
 graph.select(SLOW)
 """

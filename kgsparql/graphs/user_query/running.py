@@ -19,18 +19,17 @@ from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.oxigraph import engine_error
 from kgsparql.graphs.protocol.replies import boolean, read_solutions, triples, why_cut
-from kgsparql.graphs.query_process import BoundedLines, QueryProcesses
+from kgsparql.graphs.query_process import BoundedLines
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.patterns import why_nothing
 from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf.terms import PrefixMap, printable
-from kgsparql.resources import ClosedAtExit
 
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
 
-class GraphQueries(ClosedAtExit):
-    """Runs queries on one graph: at its endpoint, or in processes that are kept between them, and end with this.
+class GraphQueries:
+    """Runs queries on one graph: at its endpoint, or in the processes of the graph.
 
     A process makes no connections: :func:`check` stops SERVICE. Over a graph in memory it could not either, on Linux,
     for want of a file descriptor; over a store on disk, which opens files as it goes, the check is all there is.
@@ -40,12 +39,6 @@ class GraphQueries(ClosedAtExit):
         self, graph: KnowledgeGraph, *, prefixes: PrefixMap | None = None, note: Callable[[str], None] = lambda _: None
     ) -> None:
         self._graph, self._prefixes, self._note = graph, prefixes, note
-        self._processes = _processes_of(graph) if isinstance(graph, OxigraphGraph) else None
-
-    def close(self) -> None:
-        """End the processes; the next query starts another."""
-        if self._processes is not None:
-            self._processes.close()
 
     def run(self, text: str, **limits: Any) -> QueryResult:
         """Check a query and run it; limits and errors as of :func:`check` and :meth:`run_checked`."""
@@ -90,26 +83,20 @@ class GraphQueries(ClosedAtExit):
                     hint="start from an IRI, or give it longer (--max-seconds; timeout_s)",
                 )
 
-        processes = self._processes or _processes_of(graph)
+        may_repeat = graph.may_repeat_triples
         try:
-            header, content = processes.reply_to(query.text, look_up_time, max_rows, max_bytes)
+            header, content = graph.processes.reply_to(
+                query.text, look_up_time, max_rows, max_bytes, is_set=graph.is_in_memory and may_repeat
+            )
         except SyntaxError as error:
             raise _placed_syntax_error(str(error), query) from error
         except (OSError, RuntimeError) as error:
             if isinstance(error, KgsparqlError):
                 raise
             raise engine_error(graph.name, "query", error) from error
-        may_repeat = not graph.is_in_memory and graph.may_repeat_triples
-        if may_repeat and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text):
+        if may_repeat and not graph.is_in_memory and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text):
             self._note("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
-
-
-def _processes_of(graph: OxigraphGraph) -> QueryProcesses:
-    """Make the processes of a graph: of one that its owner may change, a new one for each query."""
-    is_kept = graph.is_as_loaded or graph.directory is not None
-    mark = (lambda: None) if is_kept else object
-    return QueryProcesses(graph.store, mark, in_memory=graph.is_in_memory, are_sets=graph.may_repeat_triples)
 
 
 _SENTENCE = re.compile(r"(?:the )?select (?:contains|overrides|\*)[^,]*", re.IGNORECASE)
