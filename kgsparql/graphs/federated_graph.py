@@ -25,7 +25,6 @@ from kgsparql.errors import (
     QuerySyntaxError,
 )
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, Source
-from kgsparql.graphs.notes import Note
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
 from kgsparql.rdf import graph_patterns as g
@@ -115,12 +114,6 @@ class FederatedGraph(KnowledgeGraph):
     def errors(self) -> dict[str, KgsparqlError]:
         """The last error of each member that failed, by its name."""
         return {self._members[at].name: errors[-1] for at, errors in sorted(self._failed.items())}
-
-    @property
-    def failures(self) -> tuple[Note, ...]:
-        """A note for each member that failed."""
-        causes = (error.message_about(name) for name, error in self.errors.items())
-        return tuple(Note("graph_failed", f"{cause}; what it holds may be missing", cause) for cause in causes)
 
     @property
     def members(self) -> tuple[KnowledgeGraph, ...]:

@@ -257,7 +257,8 @@ class KnowledgeGraph(ABC):
     @property
     def failures(self) -> tuple[Note, ...]:
         """A note for each member that failed."""
-        return ()
+        causes = (error.message_about(name) for name, error in self.errors.items())
+        return tuple(Note("graph_failed", f"{cause}; what it holds may be missing", cause) for cause in causes)
 
     @property
     def chunk_size(self) -> int:

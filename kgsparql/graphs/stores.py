@@ -58,6 +58,7 @@ T = TypeVar("T")
 _Job: TypeAlias = tuple[RdfFile, str | None]  # a file to load, and its own named graph
 
 _CACHE_WAIT_S, _STILL_WRITING_S = 600.0, 5.0
+_READ_AS = attrgetter("source", "graph", "recipe")
 _UNMERGED = 2_000_000
 """The engine writes a million triples into a file of their own, and looks a term up in all files: of ten million
 triples in 20 µs, and in 7 after they were merged. That takes an eighth of the time of loading."""
@@ -156,7 +157,7 @@ def _plan_of_load(
             continue
         to_read.append((file, graph))
         for source in manifest.sources:
-            if _is_same_file(source.source, own) or graph in {source.graph or "", *source.graphs}:
+            if source.source == own != "-" or graph in {source.graph or "", *source.graphs}:
                 again = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), own]))
                 place = shlex.quote(str(target))
                 raise StoreError(
@@ -165,13 +166,6 @@ def _plan_of_load(
                     code="E_STORE_CHANGED",
                 )  # fmt: skip
     return to_read, tuple(unchanged)
-
-
-def _is_same_file(loaded: str, job: str) -> bool:
-    """Tell whether two names, neither of them standard input, are of one file."""
-    with suppress(OSError):  # what was loaded is gone
-        return "-" not in {loaded, job} and (loaded == job or Path(loaded).samefile(job))
-    return False
 
 
 def _fill_store(
@@ -365,16 +359,6 @@ def graph_in_cache(
         remove_leftovers(target)
         if is_store(target):  # another process has created it while we waited
             return opened()
-        _remove_older(target, _fill_store(target, jobs, options, progress))
+        made = [*map(_READ_AS, _fill_store(target, jobs, options, progress))]
+        keep_newest(target, MANIFEST, lambda other: [*map(_READ_AS, read_manifest(other).sources)] == made)
         return opened()
-
-
-def _remove_older(target: Path, made: Sequence[StoredSource]) -> None:
-    """Keep the newest two stores of files that change."""
-    older, read_as = [], attrgetter("source", "graph", "recipe")
-    for file in target.parent.glob(f"*/{MANIFEST}"):
-        with suppress(StoreError):
-            sources = read_manifest(file.parent).sources
-            if file.parent != target and [*map(read_as, sources)] == [*map(read_as, made)]:
-                older.append(file)
-    keep_newest(older)

@@ -34,10 +34,10 @@ from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
-from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
+from kgsparql.linking.label_index.lance import built_index, is_of, opened_index
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels, too_many
-from kgsparql.linking.label_index.search import Progress, recipe, silent
+from kgsparql.linking.label_index.search import Progress, Rows, recipe, silent
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
@@ -87,7 +87,7 @@ def label_index(
     if len(rows) < (1 if takes_long else KEPT_ROWS):
         return PackedLabels.of(rows, embedder)
     try:
-        index = _index_builder(graph, directory, None, progress, cancel).build(lambda: rows, wait_s=30.0)
+        index = _kept_index(graph, directory, None, progress, lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
     except StoreError as error:  # better slow than nothing
@@ -126,19 +126,18 @@ def build_label_index(
     """
     if graph.profile.has_many_labels:
         raise too_many(graph, "its profile says that they are too many")
-    return _index_builder(graph, directory, embedder, progress).build(partial(read_labels, graph, progress=progress))
+    return _kept_index(graph, directory, embedder, progress, partial(read_labels, graph, progress=progress))
 
 
-def _index_builder(
-    graph: KnowledgeGraph, directory: Path, embedder: Embedder | None, progress: Progress,
-    cancel: threading.Event | None = None,
-) -> Builder:  # fmt: skip
-    """Make the builder of an index, which names the files of the graph: older indexes of them go."""
+def _kept_index(
+    graph: KnowledgeGraph, directory: Path, embedder: Embedder | None, progress: Progress, read: Callable[[], Rows],
+    *, wait_s: float = 0.0,
+) -> PackedLabels:  # fmt: skip
     has_files = graph.is_embedded and all(source.source != "-" for source in graph.stored)
-    more = {"made_of": sorted(os.path.realpath(source.source) for source in graph.stored)} if has_files else {}
+    made_of = sorted(os.path.realpath(source.source) for source in graph.stored) if has_files else []
     if isinstance(embedder, CachedEmbedder):  # the index keeps the vectors itself
         embedder = embedder.embedder
-    return Builder(_content_of(graph), directory, embedder, progress, cancel or threading.Event(), more)
+    return built_index(read, _content_of(graph), directory, embedder, progress=progress, made_of=made_of, wait_s=wait_s)
 
 
 def _content_of(graph: KnowledgeGraph) -> dict[str, str]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -189,10 +189,14 @@ def _entries_beside(target: Path, kind: str) -> list[Path]:
     return sorted(entry for entry in beside if entry.name.startswith(f"{target.name}.{kind}-"))
 
 
-def keep_newest(manifests: Iterable[Path]) -> None:
-    """Remove the stores or indexes of these manifests, all but the newest: their files have changed since."""
+def keep_newest(directory: Path, manifest: str, is_older: Callable[[Path], bool]) -> None:
+    """Remove the stores or indexes beside one that are older states of it, all but the newest of them."""
+    older = []
+    for file in directory.parent.glob(f"*/{manifest}"):
+        with suppress(OSError, ValueError, StoreError):
+            older += [file] if file.parent != directory and is_older(file.parent) else []
     with suppress(OSError):  # one that another process removes
-        for file in sorted(manifests, key=lambda file: file.stat().st_mtime_ns, reverse=True)[1:]:
+        for file in sorted(older, key=lambda file: file.stat().st_mtime_ns, reverse=True)[1:]:
             with suppress(StoreError), writer_lock(file.parent):
                 remove(file.parent, file.parent)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import CancelledError, StoreError
-from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_places, pack
+from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_texts, pack
 from kgsparql.linking.label_index.search import Progress, Rows, silent
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.embedding import Embedder
@@ -49,11 +45,10 @@ class LanceVectors:
         self._entry = entry
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
-        """See :meth:`TextVectors.nearest`."""
+        """Find, for each vector, the nearest texts with their cosines."""
         if self._entry["texts"] > EXACT_VECTORS:
             return [self._nearest_by_index(vector, limit) for vector in vectors]
-        texts, matrix = self._text_matrix
-        return [[(texts[at], cosine) for at, cosine in hits] for hits in nearest_places(vectors, matrix, limit)]
+        return nearest_texts(vectors, *self._text_matrix, limit)
 
     def _nearest_by_index(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
         query = self._tables.opened(self._entry["table"]).search(vector, vector_column_name="vector")
@@ -81,86 +76,78 @@ def opened_index(tables: Tables, manifest: Mapping[str, Any], embedder: Embedder
 # --- Building
 
 
-@dataclass(frozen=True, slots=True)
-class Builder:
-    """Builder of an index; none of its steps is done twice, so that a run which was stopped goes on.
+def built_index(
+    read: Callable[[], Rows], content: Mapping[str, Any], directory: Path, embedder: Embedder | None, *,
+    progress: Progress = silent, made_of: Sequence[str] = (), wait_s: float = 0.0,
+) -> PackedLabels:  # fmt: skip
+    """Build an index and open it; none of the steps is done twice, so that a run which was stopped goes on.
 
     :param content: entries of the manifest that say what the index is made of: made of anything else, it is stale.
-    :param more: further entries of the manifest.
+    :param made_of: files of the graph: older indexes of them go.
     """
+    tables = Tables(directory)
+    with writer_lock(directory, wait_s=wait_s):
+        remove_leftovers(directory)
+        manifest, rows = tables.manifest(), None
+        if manifest is None or not is_of(manifest, content):
+            rows = read()
+            progress("indexing labels", len(rows), len(rows))
+            name = f"labels_{table_tag()}"
+            counts = tables.put_blob(name, partial(pack, rows))
+            manifest = {"labels": name, "vectors": {}, **counts, **content, "made_of": made_of}
+            tables.publish(manifest)
+        if embedder is not None and embedder.name not in manifest["vectors"]:
+            texts = sorted({row.text for row in (read() if rows is None else rows)})
+            name = _vector_table(embedder.name, texts)
+            _drop_leftovers(tables, manifest, also=name)
+            manifest["vectors"][embedder.name] = _embedded_texts(tables, name, texts, embedder, progress)
+            tables.publish(manifest)
+        _drop_leftovers(tables, manifest)
+    if made_of:
+        keep_newest(directory, MANIFEST, partial(_is_older, made_of))
+    return opened_index(tables, manifest, embedder)
 
-    content: Mapping[str, Any]
-    directory: Path
-    embedder: Embedder | None
-    progress: Progress = silent
-    cancel: threading.Event = field(default_factory=threading.Event)
-    more: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, read: Callable[[], Rows], *, wait_s: float = 0.0) -> PackedLabels:
-        """Do all that was not done before, and open the index."""
-        tables, embedder = Tables(self.directory), self.embedder
-        with writer_lock(self.directory, wait_s=wait_s):
-            remove_leftovers(self.directory)
-            manifest, rows = tables.manifest(), None
-            is_known = manifest is not None and is_of(manifest, self.content)
-            if manifest is None or not is_known:
-                rows = read()
-                self.progress("indexing labels", len(rows), len(rows))
-                name = f"labels_{table_tag()}"
-                counts = tables.put_blob(name, partial(pack, rows))
-                manifest = {"labels": name, "vectors": {}, **counts, **self.content, **self.more}
-                tables.publish(manifest)
-            if embedder is not None and embedder.name not in manifest["vectors"]:
-                texts = sorted({row.text for row in (read() if rows is None else rows)})
-                name = _vector_table(embedder.name, texts)
-                _drop_leftovers(tables, manifest, also=name)
-                manifest["vectors"][embedder.name] = self._embedded_texts(tables, name, texts, embedder)
-                tables.publish(manifest)
-            _drop_leftovers(tables, manifest)
-        if sources := self.more.get("made_of"):
-            _remove_older(self.directory, sources)
-        return opened_index(tables, manifest, embedder)
+def _embedded_texts(
+    tables: Tables, name: str, texts: Sequence[str], embedder: Embedder, progress: Progress
+) -> dict[str, Any]:
+    """Write a vector for each distinct text that has none yet, in their order; return the entry of the manifest.
 
-    def _embedded_texts(self, tables: Tables, name: str, texts: Sequence[str], embedder: Embedder) -> dict[str, Any]:
-        """Write a vector for each distinct text that has none yet, in their order; return the entry of the manifest.
+    What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
+    """
+    import pyarrow as pa
 
-        What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
-        """
-        import pyarrow as pa
+    table, kept = _kept_vectors(tables, name, len(texts))
+    pending: list[NDArray[np.float32]] = []
 
-        table, kept = _kept_vectors(tables, name, len(texts))
-        pending: list[NDArray[np.float32]] = []
+    def keep_pending() -> None:
+        nonlocal table, kept
+        if not pending:
+            return
+        vectors = np.concatenate(pending)
+        pending.clear()
+        end = kept + len(vectors)
+        columns = {
+            "number": pa.array(range(kept, end), pa.int64()),
+            "text": pa.array(texts[kept:end], pa.string()),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
+        }
+        table, kept = tables.written(name, pa.table(columns), table), end
 
-        def keep_pending() -> None:
-            nonlocal table, kept
-            if not pending:
-                return
-            vectors = np.concatenate(pending)
-            pending.clear()
-            end = kept + len(vectors)
-            columns = {
-                "number": pa.array(range(kept, end), pa.int64()),
-                "text": pa.array(texts[kept:end], pa.string()),
-                "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
-            }
-            table, kept = tables.written(name, pa.table(columns), table), end
-
-        try:
-            while (done := kept + sum(map(len, pending))) < len(texts):
-                if self.cancel.is_set():
-                    raise CancelledError("stopped while embedding", hint="run it again: it goes on from here")
-                pending.append(embedder.embed(texts[done : done + _BATCH_TEXTS]))
-                if len(pending) * _BATCH_TEXTS >= KEEP_EVERY:
-                    keep_pending()
-                self.progress("embedding labels", min(done + _BATCH_TEXTS, len(texts)), len(texts))
-        finally:
-            keep_pending()
-        if len(texts) > EXACT_VECTORS:  # too many to compare them one by one
-            with errors_translated(tables.directory):
-                table.optimize()
-                if not table.list_indices():
-                    table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
-        return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
+    try:
+        while (done := kept + sum(map(len, pending))) < len(texts):
+            pending.append(embedder.embed(texts[done : done + _BATCH_TEXTS]))
+            if len(pending) * _BATCH_TEXTS >= KEEP_EVERY:
+                keep_pending()
+            progress("embedding labels", min(done + _BATCH_TEXTS, len(texts)), len(texts))
+    finally:
+        keep_pending()
+    if len(texts) > EXACT_VECTORS:  # too many to compare them one by one
+        with errors_translated(tables.directory):
+            table.optimize()
+            if not table.list_indices():
+                table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
+    return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
 
 
 def is_of(manifest: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
@@ -168,18 +155,11 @@ def is_of(manifest: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
     return all(manifest.get(name) == value for name, value in content.items())
 
 
-def _remove_older(directory: Path, sources: object) -> None:
-    """Keep the newest two indexes of files that change; one that took long to make stays, or has passages of texts."""
-    older = []
-    for file in directory.parent.glob(f"*/{MANIFEST}"):
-        if any(file.parent.glob(f"*/{MANIFEST}")):
-            continue
-        with suppress(OSError, ValueError, StoreError):
-            manifest = Tables(file.parent).manifest() or {}
-            took_long = manifest.get("vectors") and manifest["texts"] > EMBED_AT_ONCE
-            if manifest.get("made_of") == sources and file.parent != directory and not took_long:
-                older.append(file)
-    keep_newest(older)
+def _is_older(made_of: Sequence[str], directory: Path) -> bool:
+    """Tell whether an index is of these files; one that took long to make stays, or has passages of texts."""
+    manifest = Tables(directory).manifest() or {}
+    took_long = manifest.get("vectors") and manifest["texts"] > EMBED_AT_ONCE
+    return manifest.get("made_of") == made_of and not took_long and not any(directory.glob(f"*/{MANIFEST}"))
 
 
 def _drop_leftovers(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:

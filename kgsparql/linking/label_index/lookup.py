@@ -14,7 +14,7 @@ from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
-from kgsparql.linking.label_index.packed import EmbeddedTexts, PackedLabels, packed_bytes
+from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, rows_by, with_short
 from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
@@ -45,7 +45,7 @@ class FoundLabels(PackedLabels):
         self, rows: Iterable[LabelRow], embedder: Embedder | None = None, common: Collection[str] = ()
     ) -> None:
         super().__init__(packed_bytes(rows), embedder)
-        self.embedder, self._vectors = embedder, None if embedder is None else EmbeddedTexts(self, embedder)
+        self.embedder = embedder
         self._common = common
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002 - see there

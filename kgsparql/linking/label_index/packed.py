@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +44,6 @@ _SAME_SCORE = 1e-8  # scores that differ less are equal, but for the order in wh
 _QUOTED = json.encoder.encode_basestring
 
 
-class TextVectors(Protocol):
-    """Vectors of all texts of an index."""
-
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
-        """Find, for each vector, the nearest texts with their cosines."""
-
-
 class PackedLabels:
     """Labels of an index as :func:`pack` writes them; only what a search needs of them is read.
 
@@ -61,16 +54,16 @@ class PackedLabels:
     Results come in a fixed order, the best first, then by IRI and text.
 
     :param embedder: that of the vectors; else it compares texts by meaning if they are few, embedding them then.
-    :param vectors: those of all texts, where they are kept.
+    :param vectors: finds the nearest of all texts by vectors that are kept, with their cosines.
     :ivar embedder: of which every label has a vector, so that :meth:`nearest` finds some; ``None`` without vectors.
     """
 
-    def __init__(self, data: Any, embedder: Embedder | None = None, vectors: TextVectors | None = None) -> None:
+    def __init__(self, data: Any, embedder: Embedder | None = None, vectors: Any = None) -> None:
         self._packed = _Packed(data)
         self._key_texts, self._word_texts = (_Texts(self._packed, name) for name in ("keys", "words"))
         self.row_count: int = self._packed.about["rows"]
         self.embedder = embedder if vectors or 0 < self._packed.about["texts"] <= EMBED_AT_ONCE else None
-        self._vectors = vectors or (None if self.embedder is None else EmbeddedTexts(self, self.embedder))
+        self._vectors = vectors
 
     @classmethod
     def of(cls, rows: Iterable[LabelRow], embedder: Embedder | None = None) -> PackedLabels:
@@ -136,7 +129,12 @@ class PackedLabels:
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """Find, for each vector, the rows of the nearest texts with their cosines; vectors are ``(n, dimension)``."""
-        found = self._vectors.nearest(vectors, limit=limit) if self._vectors else [[] for _ in vectors]
+        if self._vectors is not None:
+            found = self._vectors.nearest(vectors, limit=limit)
+        elif self.embedder is not None and self.row_count:
+            found = nearest_texts(vectors, *self._embedded_texts, limit)
+        else:
+            found = [[] for _ in vectors]
         rows: dict[str, list[LabelRow]] = defaultdict(list)
         for row in self.exact({normalised(text) for hits in found for text, _ in hits}):
             rows[row.text].append(row)
@@ -158,6 +156,12 @@ class PackedLabels:
         return map(LabelRow._make, json.loads(f"[{text[:-1]}]"))  # but for the comma at the end
 
     @cached_property
+    def _embedded_texts(self) -> tuple[list[str], NDArray[np.float32]]:
+        """Embed the texts, which are few."""
+        texts = sorted({row.text for row in self.rows()})
+        return texts, cast("Embedder", self.embedder).embed(texts)
+
+    @cached_property
     def _own_vocabulary(self) -> Vocabulary:
         about, counts = self._packed.about, _WordCounts(self._word_texts, self._packed.array("word keys starts"))
         return Vocabulary(counts, len(self._key_texts), frozenset(about["type_stems"]), about["capitals_tell"])
@@ -171,37 +175,14 @@ class PackedLabels:
         return _Postings(self._packed, "trigram keys")
 
 
-@dataclass()
-class EmbeddedTexts:
-    """Texts that are embedded when they are first compared, since they are few."""
-
-    labels: PackedLabels
-    embedder: Embedder
-
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
-        """See :meth:`TextVectors.nearest`."""
-        if not self._all_texts:
-            return [[] for _ in vectors]
-        found = nearest_places(vectors, self._text_vectors, limit)
-        return [[(self._all_texts[at], cosine) for at, cosine in hits] for hits in found]
-
-    @cached_property
-    def _all_texts(self) -> list[str]:
-        return sorted({row.text for row in self.labels.rows()})
-
-    @cached_property
-    def _text_vectors(self) -> NDArray[np.float32]:
-        return self.embedder.embed(self._all_texts)
-
-
-def nearest_places(
-    vectors: NDArray[np.float32], matrix: NDArray[np.float32], limit: int
-) -> list[list[tuple[int, float]]]:
-    """Find, for each vector, the nearest rows of a matrix, by number, with their cosines; all are of unit length."""
+def nearest_texts(
+    vectors: NDArray[np.float32], texts: Sequence[str], matrix: NDArray[np.float32], limit: int
+) -> list[list[tuple[str, float]]]:
+    """Find, for each vector, the texts of the nearest rows of a matrix, with their cosines; all are of unit length."""
     found = []
     for cosines in vectors @ matrix.T:
         best = np.argsort(-cosines.round(6), kind="stable")[:limit]
-        found.append([(int(i), float(cosines[i])) for i in best])
+        found.append([(texts[i], float(cosines[i])) for i in best])
     return found
 
 
