@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -10,9 +9,9 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
-from kgsparql.exploration.batched_select import lookup
+from kgsparql.exploration.batched_select import batched_select, lookup
 from kgsparql.exploration.labels import own_label
-from kgsparql.graphs.graph import Halving, Solution, Source
+from kgsparql.graphs.graph import Solution, Source
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import data_frame, python_value
@@ -327,21 +326,13 @@ class _Lookup:
         self.held |= named
 
     def _find(self, triples: Sequence[Triple], graph: MeteredGraph) -> None:
-        """Look the triples up; where a result was cut, the rest is asked for in halves."""
-        halving = Halving()
-        todo = deque(triples[at : at + BATCH] for at in range(0, len(triples), BATCH))
-        while todo:
-            batch = todo.popleft()
-            solutions = graph.select(lookup(batch))
-            is_enough = halving.should_give_up(solutions)
-            found = dict.fromkeys(map(_triple_in, solutions))
-            missing = [triple for triple in batch if triple not in found]
-            self.held |= {triple: [self.source] for triple in batch if triple in found}
-            self.open_.difference_update(batch if solutions.complete else self.held)
-            if missing and len(batch) > 1 and solutions.cut and not is_enough:
-                graph.will_ask_again(solutions)
-                half = -(-len(missing) // 2)
-                todo.extendleft(part for part in (missing[half:], missing[:half]) if part)
+        """Look the triples up, some at a time: what is found already is not lost with an endpoint."""
+        for at in range(0, len(triples), BATCH):
+            some = triples[at : at + BATCH]
+            asked = batched_select(graph, lambda chunk, _: lookup(chunk), some, key_of=_triple_in, chunk_size=BATCH)
+            found = {*map(_triple_in, asked.seen)}
+            self.held |= {triple: [self.source] for triple in some if triple in found}
+            self.open_.difference_update(triple for triple in some if triple in found or triple not in asked.over)
 
 
 def _triple_in(solution: Solution) -> Triple | None:

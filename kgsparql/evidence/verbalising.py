@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step
+from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import Labels, Term, Triple, printable
 from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement
 
@@ -143,9 +143,9 @@ def arrow(step: Step, labels: Labels) -> str:
     return _named_arrow(name_of(step.predicate, labels), step.direction)
 
 
-def walk_text(start: Term, path: PropertyPath, labels: Labels, *, between: str = " ") -> str:
+def walk_text(walk: Walk, labels: Labels, *, between: str = " ") -> str:
     """Write a start and the steps from there on, without the terms along them."""
-    return f"{printable(labels[start], 80)} {between.join(arrow(step, labels) for step in path.steps)}"
+    return f"{printable(labels[walk.start], 80)} {between.join(arrow(step, labels) for step in walk.path.steps)}"
 
 
 def _named_arrow(name: str, direction: Direction) -> str:

@@ -178,7 +178,7 @@ def _split_chunk(
     heaviest = next((key for key in chunk if 2 * weights[key] > weights.total()), None)
     if heaviest is None:
         # Those in the result tell how many go into half of the bound; halving again and again reads all thrice.
-        fitting = at_most * len(weights) // (2 * max(1, weights.total()))
+        fitting = at_most * len(weights) // (2 * weights.total()) if weights else len(chunk)
         size = max(1, min(fitting, (len(chunk) + 1) // 2))
         return None, [chunk[start : start + size] for start in range(0, len(chunk), size)]
     rest = [key for key in chunk if key != heaviest]

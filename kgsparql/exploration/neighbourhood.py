@@ -18,7 +18,6 @@ from kgsparql.exploration.batched_select import (
     NeighbourGroup,
     batched_select,
     entities_of,
-    far_end,
     group_query,
     hop_in,
     limited_union,
@@ -241,7 +240,7 @@ def _some_of_each(
     todo = deque(arms[start : start + MAX_ARMS] for start in range(0, len(arms), MAX_ARMS))
     while todo:
         some = todo.popleft()
-        found = graph.select(Query.union(some))
+        found = graph.select(union_of(some))
         if len(some) == 1 or halving.should_give_up(found) or not found.cut:
             members |= _ends_of_groups(found)
         else:  # an endpoint cut it
@@ -251,11 +250,11 @@ def _some_of_each(
 
 
 def _ends_of_groups(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
-    members: dict[tuple[Term, Term, Direction], list[Term]] = defaultdict(list)
+    members: dict[Group, list[Term]] = defaultdict(list)
     for solution in solutions:
-        way, far = far_end(solution)
-        members[solution["entity"], solution["predicate"], way].append(far)
-    return {(cast("IRI", e), Step(cast("IRI", p), way)): ends for (e, p, way), ends in members.items()}
+        hop = hop_in(solution)
+        members[cast("IRI", hop.start), hop.step].append(hop.end)
+    return members
 
 
 def cut_of_group(group: NeighbourGroup, limit: int) -> Cut:

@@ -11,7 +11,7 @@ import re
 import sys
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +25,7 @@ from kgsparql.rdf.terms import printable
 
 _GROUP = "kgsparql.retrievers"
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_TYPE_NAMES = {bool: "true | false", str: "text", type(None): "none"}
 _TYPE_WORDS = {int: "a whole number", float: "a number", bool: "yes or no"}
 
 
@@ -80,7 +81,7 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
     """Make a method with its options; a method that is already made is returned as it is.
 
     The options of ``auto`` are those of the method that looks things up, ``path_ranking``. Texts, as a command line has
-    them, become values of the field's type; several values stand between commas.
+    them, become values of the field's type.
 
     :raises OptionError: for a method, an option or a value that does not exist.
 
@@ -108,20 +109,18 @@ def with_options(method: type[Retriever], options: Mapping[str, Any] | None = No
     from pydantic import ConfigDict, TypeAdapter, ValidationError  # which takes time to import
 
     values: dict[str, Any] = {}
+    known, hints = {one.name: one for one in option_fields(method)}, get_type_hints(method)
     for option, value in options.items():
-        known = {one.name: one for one in option_fields(method)}
         if option not in known:
             raise OptionError(
                 f"{method.name} has no option {printable(option, 60)!r}{did_you_mean(option, known)}",
                 hint=f"it has: {', '.join(sorted(known))}",
             )
-        hint = get_type_hints(method)[option]
+        hint = hints[option]
         is_none = isinstance(value, str) and value.lower() in {"none", ""} and type(None) in _type_alternatives(hint)
-        given = None if is_none else value
-        if isinstance(given, str) and is_tuple(hint):
-            given = [part.strip() for part in given.split(",") if part.strip()]
+        adapter = TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False))
         try:
-            values[option] = TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False)).validate_python(given)
+            values[option] = adapter.validate_python(None if is_none else value)
         except ValidationError as error:
             wanted = _TYPE_WORDS.get(_type_alternatives(hint)[0], _type_text(hint))
             raise OptionError(
@@ -139,16 +138,8 @@ def option_fields(method: type[Retriever]) -> list[Field[Any]]:
 
 
 def _type_alternatives(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
-
-
-def is_tuple(hint: Any) -> bool:
-    """Tell whether an option of this type holds several values.
-
-    >>> is_tuple(tuple[str, ...] | None), is_tuple(int)
-    (True, False)
-    """
-    return any(get_origin(kind) is tuple for kind in _type_alternatives(hint))
+    """List the types of a union, or the values of a literal type."""
+    return get_args(hint) if get_origin(hint) in {Union, types.UnionType, OneOf} else (hint,)
 
 
 def description_of(method: type[Retriever]) -> dict[str, Any]:
@@ -194,17 +185,10 @@ def _one_line(text: str) -> str:
 
 
 def _default_text(option: Field[Any]) -> str:
-    default = option.default if option.default_factory is MISSING else option.default_factory()
-    if isinstance(default, tuple | list | frozenset):
-        return ",".join(str(value) for value in default)
+    default = option.default
     return str(default).lower() if isinstance(default, bool) or default is None else str(default)
 
 
 def _type_text(hint: Any) -> str:
-    if get_origin(hint) is OneOf:
-        return " | ".join(map(str, get_args(hint)))
-    if len(kinds := _type_alternatives(hint)) > 1:
-        return " | ".join("none" if kind is type(None) else _type_text(kind) for kind in kinds)
-    if is_tuple(hint):
-        return f"{_type_text(get_args(hint)[0])}, …"
-    return {bool: "true | false", str: "text"}.get(hint) or str(getattr(hint, "__name__", hint))
+    kinds = _type_alternatives(hint)
+    return " | ".join(_TYPE_NAMES.get(kind) or str(getattr(kind, "__name__", kind)) for kind in kinds)

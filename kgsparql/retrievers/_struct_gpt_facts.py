@@ -31,7 +31,6 @@ from kgsparql.retrievers._walking import (
     item_of_ways,
     places_by_likeness,
     predicate_counts,
-    told_count,
 )
 
 _MAX_FACTS_OF_STEP = 1_000
@@ -46,40 +45,20 @@ KnownNeighbours = dict[tuple[IRI, Step], tuple[Sequence[Path], Sequence[Cut]]]
 """The paths that were fetched, by entity and first step, of two hops through a mediator: none is fetched twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
-    """The terms that a walk has led to, each with the first path there."""
-
-    walk: Walk
-    ways: Mapping[Term, Path]
-
-    @property
-    def ends(self) -> tuple[Term, ...]:
-        """The terms; the start only if there is no other."""
-        return tuple(end for end in self.ways if end != self.walk.start) or tuple(self.ways)
-
-
-def frontier_at(start: IRI) -> Frontier:
-    """Make the frontier of a walk without a step."""
-    return Frontier(Walk(start, PropertyPath(())), {start: Path(start)})
+Frontiers = Mapping[Walk, Mapping[Term, Path]]
+"""The terms that each walk has led to, each with the first path there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion(NextStep):
-    """A predicate that can be followed from a frontier."""
+    """A predicate that can be followed from where a walk has led to.
 
-    frontier: Frontier
+    :param walk: with this step, the last. :param ways: to the terms before it. :param counts: of those that have it.
+    """
+
+    walk: Walk
+    ways: Mapping[Term, Path]
     counts: Mapping[IRI, NeighbourGroup]
-
-    @property
-    def path(self) -> PropertyPath:
-        """The whole path from the topic, this step the last."""
-        return PropertyPath((*self.frontier.walk.path.steps, self.step))
-
-    def told(self, labels: Labels) -> str:
-        """Write the topic, the predicates followed so far, this one, and the number of neighbours."""
-        walked = walk_text(self.frontier.walk.start, self.path, labels, between=" … ")
-        return f"{walked} ({told_count(self.counts.values())})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +86,7 @@ class FoundFacts:
         """Tell whether a unit is behind a mediator: its paths are one hop longer."""
         return len(unit[0]) > len(self.walk.path.steps)
 
-    def reached(self) -> list[Frontier]:
+    def reached(self) -> Frontiers:
         """List the walks with what they lead to: one to the neighbours, one for each predicate behind a mediator."""
         found: dict[Walk, dict[Term, Path]] = {}
         for unit in self.units:
@@ -119,34 +98,33 @@ class FoundFacts:
                     walks = [Walk(self.walk.start, way.property_path, (*before, *own)) for own in conditions]
                 for walk in walks:
                     found.setdefault(walk, {}).setdefault(way.end, way)
-        return [Frontier(walk, ways) for walk, ways in found.items()]
+        return found
 
     def meets(self, unit: Unit, constraint: Constraint) -> bool:
         """Tell whether the mediator of a unit meets a condition."""
         return any(way.hops[-1].step == constraint.step and way.end in constraint.values for way in unit)
 
 
-def expansions_of(frontiers: Sequence[Frontier], session: Session) -> list[Expansion]:
+def expansions_of(frontiers: Frontiers, session: Session) -> list[Expansion]:
     """List the possible expansions: the predicates of each frontier, each once, but for those that only lead back.
 
     One that was followed before is there again: the children of one's children's parents are another question.
     """
-    entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
-    begins = all(not frontier.walk.path.steps for frontier in frontiers)
+    entities = dict.fromkeys(entity for ways in frontiers.values() for entity in ways)
+    begins = all(not walk.path.steps for walk in frontiers)
     counts = predicate_counts(entities, session, skip=UNWALKED, begins=begins)
     expansions: list[Expansion] = []
-    for frontier in frontiers:
+    for walk, ways in frontiers.items():
         steps: dict[Step, dict[IRI, NeighbourGroup]] = {}
-        for entity, way in frontier.ways.items():
+        for entity, way in ways.items():
             for count in counts.get(entity, ()):
                 back = bool(way.hops) and count.step.inverts(way.hops[-1].step)
                 onward = replace(count, count=count.count - 1) if back and count.exact else count
                 if onward.count:
                     steps.setdefault(count.step, {})[count.entity] = onward
-        expansions += [
-            Expansion(way=frontier.ways[next(iter(own))], step=step, frontier=frontier, counts=own)
-            for step, own in steps.items()
-        ]
+        for step, own in steps.items():
+            whole, way = replace(walk, path=PropertyPath((*walk.path.steps, step))), ways[next(iter(own))]
+            expansions.append(Expansion(way=way, step=step, walk=whole, ways=ways, counts=own))
     return expansions
 
 
@@ -158,7 +136,7 @@ def found_facts(
     asked = [_affordable_entities(one, known, most=most, limit=limit) for one in taken]
     wanted = {(entity, one.step): None for one, some in zip(taken, asked, strict=True) for entity in some}
     new = [key for key in wanted if key not in known]
-    known |= _fetched_neighbours(new, {one.frontier.walk.start for one in taken}, session, limit=limit)
+    known |= _fetched_neighbours(new, {one.walk.start for one in taken}, session, limit=limit)
     found = []
     for expansion, entities in zip(taken, asked, strict=True):
         cuts: list[Cut] = []
@@ -169,15 +147,15 @@ def found_facts(
         for entity in entities:
             paths, own_cuts = known[entity, expansion.step]
             cuts += own_cuts
-            for unit in _units_beyond(expansion.frontier.ways[entity], paths):
-                if len(unit[0]) > len(expansion.path.steps):
+            for unit in _units_beyond(expansion.ways[entity], paths):
+                if len(unit[0]) > len(expansion.walk.path.steps):
                     mediated.append(unit)
                 else:
                     plain.setdefault(unit[0].end, unit)
         if plain or mediated:
             session.note_cuts(cuts)
-            walk, units = replace(expansion.frontier.walk, path=expansion.path), (*plain.values(), *mediated)
-            found.append(FoundFacts(walk, units, expansion.score, tuple(cuts)))
+            units = (*plain.values(), *mediated)
+            found.append(FoundFacts(expansion.walk, units, expansion.score, tuple(cuts)))
     return found
 
 
@@ -271,7 +249,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     some = [replace(one, shown=tuple(one.units[i] for i in own)) for one, own in zip(found, kept, strict=True)]
     for one in some:
         if len(one.shown) < len(one.units):
-            where = walk_text(one.walk.start, one.walk.path, labels)
+            where = walk_text(one.walk, labels)
             session.note_cuts([Cut("facts shown", len(one.shown), len(one.units), where)])
     return some
 
@@ -307,26 +285,31 @@ def facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest: in
     evidence = Evidence(_fact_item(one, session) for one in found)
     shown = list(zip(evidence, found, strict=True))
     before = len(shown) - latest
-    every = ((item, own) for item, one in [*shown[before:], *shown[:before]] for own in one.reached())
-    ends = dict.fromkeys((end, item.score, item.marker) for item, own in every for end in own.ends)
+    every = ((item, own) for item, one in [*shown[before:], *shown[:before]] for own in one.reached().items())
+    ends = dict.fromkeys((end, item.score, item.marker) for item, own in every for end in _ends_of(*own))
     return Retrieval(evidence, tuple(answers_of(ends, session)))
+
+
+def _ends_of(walk: Walk, ways: Iterable[Term]) -> tuple[Term, ...]:
+    """List what a walk leads to; the start only if there is nothing else."""
+    return tuple(end for end in ways if end != walk.start) or tuple(ways)
 
 
 def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     """Make the facts of one predicate an item of evidence, each with the path to it from the topic."""
-    reached = one.reached()
+    reached = [(walk, _ends_of(walk, ways)) for walk, ways in one.reached().items()]
     # Ask for everything on the walks; where something was cut, for just the ends that were reached.
     is_whole = not one.cuts and len(one.shown) == len(one.units)
     arms = [
         path_queries.walk_triples(
-            own.walk.path, [own.walk.start], None if is_whole else own.ends,
-            limit=max(1_000, 2 * len(own.ends)), constraints=own.walk.constraints, number=number,
+            walk.path, [walk.start], None if is_whole else ends,
+            limit=max(1_000, 2 * len(ends)), constraints=walk.constraints, number=number,
         )
-        for number, own in enumerate(reached[:MAX_ARMS])
+        for number, (walk, ends) in enumerate(reached[:MAX_ARMS])
     ]  # fmt: skip
     return item_of_ways(
         [way for unit in one.shown for way in unit], union_of(arms), session, partial(_shown_text, one),
-        score=one.score, cuts=one.cuts, ends=() if one.mediated else reached[0].ends,
+        score=one.score, cuts=one.cuts, ends=() if one.mediated else reached[0][1],
     )  # fmt: skip
 
 

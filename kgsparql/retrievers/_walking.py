@@ -29,7 +29,7 @@ from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, as_iri, local_name, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, local_name, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
 NextStepT = TypeVar("NextStepT", bound="NextStep")
@@ -407,12 +407,13 @@ def line_items(
 
 
 def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
-    is_long = len(line.path.steps) > 1
+    walk = line.ways[0].walk
+    is_long = len(walk.path.steps) > 1
     is_whole = line.exact and line.count == len(line.ways)
-    labels = session.labels([line.start, *line.path.predicates], in_grace=True)
+    labels = session.labels([walk.start, *walk.path.predicates], in_grace=True)
     known = line.count if line.exact else None
-    cut = Cut("ends", len(line.ways), known, walk_text(line.start, line.path, labels))
-    every = path_queries.walk_triples(line.path, [as_iri(line.start)], limit=1_000)  # blank nodes, not shown, too
+    cut = Cut("ends", len(line.ways), known, walk_text(walk, labels))
+    every = path_queries.walk_triples(walk.path, [walk.start], limit=1_000)  # blank nodes, not shown, too
     return item_of_ways(
         line.ways, every if is_whole else query_through(line.ways), session,
         lambda named: line_text(line, named, shown=_MAX_ENDS_TOLD // (1 + is_long)),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, TypeAlias
 from typing import Literal as OneOf
 
@@ -66,16 +66,6 @@ _Chunk: TypeAlias = tuple[frozenset[IRI], EvidenceItem | int]
 """The entities that a passage mentions, and the passage, or its number in a document: that is read only if chosen."""
 
 
-@dataclass(slots=True)
-class _Around:
-    """The entities that count, their neighbours, the texts about them, and the lines of facts around them."""
-
-    matched: dict[IRI, LinkedEntity]
-    groups: list[NeighbourGroup] = field(default_factory=list)
-    about: list[Text] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True)
 class Entity(Retriever):
     """Evidence around the entities whose labels are most like the question, and passages that mention them.
@@ -115,27 +105,26 @@ class Entity(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Find lines of facts (P, N), then passages (T); candidates are from both."""
         find_links(session)
-        near = _Around({link.term: link for link in session.links[: self.top_k_nodes]})
-        if session.linker is not None and len(near.matched) < self.top_k_nodes:
+        matched = {link.term: link for link in session.links[: self.top_k_nodes]}
+        if session.linker is not None and len(matched) < self.top_k_nodes:
             for entity in self._similar_entities(session.linker, session):
-                if len(near.matched) < self.top_k_nodes:
-                    near.matched.setdefault(entity.term, entity)
-        items: list[EvidenceItem] = []
+                if len(matched) < self.top_k_nodes:
+                    matched.setdefault(entity.term, entity)
+        items, groups, about = list[EvidenceItem](), list[NeighbourGroup](), list[Text]()
         with session.within_budget():
-            near.groups += groups_near(near.matched.values(), session, limit=SHOWN)
-            about = texts(session.graph, near.matched, languages=session.labels.languages)
-            session.note_cuts(about.cuts)
-            near.about += about.items
-        if near.matched:
+            groups += groups_near(matched.values(), session, limit=SHOWN)
+            found_texts = texts(session.graph, matched, languages=session.labels.languages)
+            session.note_cuts(found_texts.cuts)
+            about += found_texts.items
+        if matched:
             with session.within_budget():
-                near.lines = self._lines_of(near, session)
-                best = self._best_lines(near, session)
-                cards = _card_terms(_facts_on_cards(near.matched, near.groups))
-                named = [*near.matched, *(text.predicate for text in near.about), *cards]  # so one query fetches all
+                best = self._best_lines(self._lines_of(matched, groups, session), matched, groups, session)
+                cards = _card_terms(_facts_on_cards(matched, groups))
+                named = [*matched, *(text.predicate for text in about), *cards]  # so one query fetches all
                 shown = line_items(best, session, named=named)
-                items += direct_first(_with_ends(shown, best, near.groups))
+                items += direct_first(_with_ends(shown, best, groups))
             with session.within_budget():
-                items += self._passage_items(near, session)
+                items += self._passage_items(matched, groups, about, session)
         evidence = Evidence(items)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         found = Retrieval(evidence, _answer_candidates(evidence, session))
@@ -166,11 +155,13 @@ class Entity(Retriever):
         scored = [replace(one, score=round(float(score), 4)) for one, (score,) in zip(near, alike, strict=True)]
         return sorted((one for one in scored if one.score >= least), key=lambda one: -one.score)
 
-    def _lines_of(self, near: _Around, session: Session) -> list[Line]:
+    def _lines_of(
+        self, matched: Mapping[IRI, LinkedEntity], groups: Sequence[NeighbourGroup], session: Session
+    ) -> list[Line]:
         """Find lines of one step around all entities, longer ones from those that the question names."""
-        around = [line for group in near.groups for line in lines_of(group)]
+        around = [line for group in groups for line in lines_of(group)]
         lines = without_inverse_lines(around)
-        named = {link.term for link in session.links} & near.matched.keys() or near.matched
+        named = {link.term for link in session.links} & matched.keys() or matched
         with session.within_budget():
             level = [line for line in around if line.start in named]
             for steps in range(1, self.max_hops + 1):
@@ -180,14 +171,17 @@ class Entity(Retriever):
             return telling_lines(lines, session)
         return lines
 
-    def _best_lines(self, near: _Around, session: Session) -> list[tuple[Line, float]]:
+    def _best_lines(
+        self, lines: Sequence[Line], matched: Mapping[IRI, LinkedEntity], groups: Iterable[NeighbourGroup],
+        session: Session,
+    ) -> list[tuple[Line, float]]:  # fmt: skip
         """Take the lines that fit best, with their entity; half are facts of what is named."""
-        lines, degree = near.lines, Counter[Term]()
-        for group in near.groups:
+        degree = Counter[Term]()
+        for group in groups:
             degree[group.entity] += group.count
         edges = [degree[line.start] + line.count for line in lines]
         candidates = [
-            replace(candidate, score=(candidate.score or 0.0) + near.matched[as_iri(line.start)].score)
+            replace(candidate, score=(candidate.score or 0.0) + matched[as_iri(line.start)].score)
             for line, candidate in zip(lines, line_candidates(lines, session), strict=True)
         ]
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(lines[c.number].path)))
@@ -200,18 +194,21 @@ class Entity(Retriever):
         chosen += ranked_choices(rest, purpose, most - len(chosen), session)
         return [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
 
-    def _passage_items(self, near: _Around, session: Session) -> list[EvidenceItem]:
+    def _passage_items(
+        self, matched: Mapping[IRI, LinkedEntity], groups: Iterable[NeighbourGroup], about: Sequence[Text],
+        session: Session,
+    ) -> list[EvidenceItem]:  # fmt: skip
         """Take the best passages; among equals first those of documents, the likest first, then texts, then cards."""
         if session.passages.note:
             session.notes.append(session.passages.note)
-        similarity = {term: link.score for term, link in near.matched.items()}
+        similarity = {term: link.score for term, link in matched.items()}
         found = session.passages.mentioning(similarity)
         like = session.passages.like(session.masked_question) if found else ()
         documents = dict.fromkeys([*(number for number in like if number in found), *found])
         chunks: list[_Chunk] = [(found[number], number) for number in documents]
-        chunks += _text_chunks(similarity, near.about, session)
+        chunks += _text_chunks(similarity, about, session)
         covered = {term for mentioned, _ in chunks for term in mentioned}
-        chunks += _entity_cards([term for term in similarity if term not in covered], near.groups, session)
+        chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)
         scores = [chunk_score(mentioned, similarity) for mentioned, _ in chunks]
         best = sorted(range(len(chunks)), key=lambda i: (-round(scores[i], 12), i))[: self.top_k_chunks]
         numbers = [number for _, number in (chunks[i] for i in best) if isinstance(number, int)]

@@ -19,22 +19,22 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import walk_text
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import numbers
-from kgsparql.rdf.paths import Constraint, Step
+from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
 from kgsparql.retrievers._reasoning import FactSheet, answered
 from kgsparql.retrievers._struct_gpt_facts import (
     Expansion,
     FoundFacts,
-    Frontier,
+    Frontiers,
     KnownNeighbours,
     Unit,
     expansions_of,
     fact_lines,
     facts_retrieval,
     found_facts,
-    frontier_at,
     shown_facts,
 )
 from kgsparql.retrievers._walking import (
@@ -44,6 +44,7 @@ from kgsparql.retrievers._walking import (
     items_at_ends,
     places_by_likeness,
     take_second_choices,
+    told_count,
     topics,
     walk_scores,
 )
@@ -89,7 +90,7 @@ class _Walked:
         more will come.
     """
 
-    frontiers: list[Frontier]
+    frontiers: Frontiers
     asks_again: bool
     left: list[Expansion] = field(default_factory=list)
     known: KnownNeighbours = field(default_factory=dict)
@@ -134,7 +135,7 @@ class StructGPT(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths (P) from the topics: first those that the answer rests on, with all their ends, then others."""
         was_asked = find_links(session)
-        walked = _Walked([frontier_at(link.term) for link in topics(session)], asks_again=not was_asked)
+        walked = _Walked(_frontiers_at(topics(session)), asks_again=not was_asked)
         found: list[FoundFacts] = []
         step: list[FoundFacts] = []
         answer: Retrieval | None = None
@@ -149,7 +150,7 @@ class StructGPT(Retriever):
                 is_last = number == self.max_steps
                 walks = [one.walk for one in step] if session.model_reads else []
                 labels = session.labels((t for w in walks for t in (w.start, *w.path.predicates)), in_grace=True)
-                walked.followed |= dict.fromkeys(walk_text(walk.start, walk.path, labels) for walk in walks)
+                walked.followed |= dict.fromkeys(walk_text(walk, labels) for walk in walks)
                 selected, answer = _selected_facts(found, walked, session, latest=len(step), is_last=is_last)
                 if answer is not None:
                     return answer
@@ -175,10 +176,9 @@ class StructGPT(Retriever):
             rest = offered[_MAX_PREDICATES_READ:]
             others = () if rest else alternatives(session)
             if others:
-                starts = [frontier_at(other.term) for other in others]
-                rest = offered = _likeliest_first(expansions_of(starts, session), session)
+                rest = offered = _likeliest_first(expansions_of(_frontiers_at(others), session), session)
             taken = self._chosen_predicates(rest, walked, session)
-            take_second_choices(others, {one.frontier.walk.start for one in taken}, session)
+            take_second_choices(others, {one.walk.start for one in taken}, session)
         walked.asks_again = False
         if session.model_reads:
             walked.left = [expansion for expansion in offered if expansion not in taken]
@@ -193,32 +193,35 @@ class StructGPT(Retriever):
         read = expansions[:_MAX_PREDICATES_READ]
         return [one for one, _ in chosen_steps(read, self.predicates_per_step, session, **asking)]
 
-    def _next_frontiers(
-        self, step: Iterable[FoundFacts], selected: Collection[Term], session: Session
-    ) -> list[Frontier]:
+    def _next_frontiers(self, step: Iterable[FoundFacts], selected: Collection[Term], session: Session) -> Frontiers:
         """Make the frontiers of the next step: entities that a model selected, else the likeliest; never a literal."""
-        reached = [own for one in step for own in one.reached()]
-        every = list(dict.fromkeys(end for own in reached for end in own.ways if isinstance(end, IRI)))
-        ends = [end for end in every if end in selected] or every
+        reached = {walk: ways for one in step for walk, ways in one.reached().items()}
+        every = dict.fromkeys(end for ways in reached.values() for end in ways if isinstance(end, IRI))
+        ends: list[Term] = [end for end in every if end in selected] or [*every]
         if len(ends) > self.entities_per_step:
             labels = session.labels(ends)
             order = places_by_likeness(session.masked_question, [labels[end] for end in ends], session)
             session.note_cuts([Cut("entities gone on from", self.entities_per_step, len(ends))])
             ends = [ends[i] for i in order[: self.entities_per_step]]
-        onward = [replace(own, ways={end: own.ways[end] for end in ends if end in own.ways}) for own in reached]
-        return [frontier for frontier in onward if frontier.ways]
+        onward = {walk: {end: ways[end] for end in ends if end in ways} for walk, ways in reached.items()}
+        return {walk: ways for walk, ways in onward.items() if ways}
+
+
+def _frontiers_at(starts: Iterable[LinkedEntity]) -> Frontiers:
+    return {Walk(one.term, PropertyPath(())): {one.term: Path(one.term)} for one in starts}
 
 
 def _likeliest_first(expansions: Sequence[Expansion], session: Session) -> list[Expansion]:
     """Score the expansions by their whole paths from their topics, and order them."""
-    labels = session.labels(t for one in expansions for t in (one.frontier.walk.start, *one.path.predicates))
-    frontiers = {one.frontier.walk: one.frontier.ways.values() for one in expansions}
-    samples = [[way.terms for way in islice(ways, SAMPLE)] for ways in frontiers.values()]
-    along = dict(zip(frontiers, session.labels.majority_types(samples), strict=True))
-    walks = [(one.frontier.walk, one.path) for one in expansions]
-    paths = [(walk.start, path, [*along[walk], ""]) for walk, path in walks]  # the kind of the ends is not known yet
-    scored = zip(expansions, candidates_by_start(paths, session), strict=True)
-    made = [replace(one, text=one.told(labels), score=own.score or 0.0) for one, own in scored]
+    labels = session.labels(t for one in expansions for t in (one.walk.start, *one.walk.path.predicates))
+    samples = [[way.terms for way in islice(one.ways.values(), SAMPLE)] for one in expansions]
+    kinds = session.compared_labels.majority_types(samples)
+    walks = [one.walk for one in expansions]  # the kind of the ends is not known yet
+    paths = [(walk.start, walk.path, [*own, ""]) for walk, own in zip(walks, kinds, strict=True)]
+    made = []
+    for one, scored in zip(expansions, candidates_by_start(paths, session), strict=True):
+        text = f"{walk_text(one.walk, labels, between=' … ')} ({told_count(one.counts.values())})"
+        made.append(replace(one, text=text, score=scored.score or 0.0))
     return sorted(made, key=lambda one: -one.score)
 
 
@@ -276,7 +279,7 @@ def _selected_facts(
     selected = {way.end for marker in said.used for way in sheet.lines[marker].ways}
     if not (said.enough or is_last):
         return selected, None
-    known = [own.walk for one in found for own in one.reached()]
+    known = [walk for one in found for walk in one.reached()]
     beside = facts_retrieval(found, session, latest=latest)
     beside = replace(beside, evidence=Evidence(replace(item, ends=()) for item in beside.evidence))
     return selected, answered(said, sheet, beside, session, known=known)
@@ -286,7 +289,7 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
     """Follow the best walks to all their ends; the facts that were read, if nothing is to be completed."""
     items: list[EvidenceItem] = []
     with session.within_budget():
-        reached = {own.walk: list(own.ways.values()) for one in reversed(found) for own in one.reached()}
+        reached = {walk: [*ways.values()] for one in reversed(found) for walk, ways in one.reached().items()}
         walks = dict(islice(walk_scores(reached, session).items(), _MAX_COMPLETED_WALKS))
         found = [replace(one, score=walks.get(one.walk, one.score)) for one in found]
         items = items_at_ends(walks, session) if session.complete else []

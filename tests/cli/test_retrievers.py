@@ -32,7 +32,7 @@ class OneHop(Retriever):
     :param lines: how many
         to show.
     :param order: which come first.
-    :param words: what else to look for.
+    :param word: what else to look for.
     :param limit: the most; none for all.
     :param loud: whether to say it louder.
     :param weight: what it counts for.
@@ -43,7 +43,7 @@ class OneHop(Retriever):
     source: ClassVar[str] = "a test"
     lines: int = 3
     order: Literal["first", "last"] = "first"
-    words: tuple[str, ...] = ()
+    word: str = ""
     limit: int | None = None
     loud: bool = False
     weight: float = 0.5
@@ -156,18 +156,18 @@ def test_a_method_of_another_package_is_listed_and_asked_with(run: Run, install:
     shown = run("retrievers", "one_hop").stdout
     assert "queries            7 (entities = 1)" in shown
     assert "lines   how many to show (int; default 3)" in shown
-    assert "words   what else to look for (text, …; default nothing)" in shown
+    assert "word    what else to look for (text; default nothing)" in shown
     assert "limit   the most; none for all (int | none; default none)" in shown
     assert "what is beside \\| the first entity" in run("retrievers", "-f", "md").stdout
     asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "--embedder", "none", "--no-model", "-f", "json")
-    done = run(*asked, "-r", "one_hop", "-O", "lines=2", "-O", "words=a, b", "-O", "limit=none", "-O", "order=last")
+    done = run(*asked, "-r", "one_hop", "-O", "lines=2", "-O", "word=a, b", "-O", "limit=none", "-O", "order=last")
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
     assert (answer["retriever"], answer["status"]) == ("one_hop", "answered")
     assert [item["marker"] for item in answer["evidence"]] == ["N1", "N2"]
     assert all(triple["verified"] for item in answer["evidence"] for triple in item["triples"])
-    assert load("one_hop", {"words": "a, b", "limit": "7", "loud": "yes"}) == find("one_hop")(
-        words=("a", "b"), limit=7, loud=True
+    assert load("one_hop", {"word": "a, b", "limit": "7", "loud": "yes"}) == find("one_hop")(
+        word="a, b", limit=7, loud=True
     )
     wrong = run(*asked, "-r", "one_hop", "-O", "order=middle")
     assert wrong.exit_code == 2
