@@ -22,6 +22,7 @@ from kgsparql.reading.gaps import Gap, unlikely
 
 SIGNALS: Mapping[str, str] = {
     "nothing_left_out": "something of the question is not accounted for",
+    "words": "several words are left out",
     "computed_if_asked": "something is to be computed that is not",
     "kind": "it is another kind of thing than was asked for",
     "steps": "a step leads the other way, or no word names it",
@@ -72,6 +73,7 @@ def signals_of(
     known = {name: _UNKNOWN if codes is None else float(codes.isdisjoint(some)) for name, some in _OF_GAPS.items()}
     return {
         "nothing_left_out": _UNKNOWN if codes is None else float(not codes), **known,
+        "words": _UNKNOWN if gaps is None else 1 / (1 + sum(gap.code in {"word", "value"} for gap in gaps)),
         "holds_anyway": _holds_anyway(codes or set(), best, is_computed=is_computed),
         "fit": support.fit, "lead": support.lead, "path_lead": support.path_lead,
         "few": 1.0 - _within_one(math.log(max(1, len(best))) / math.log(_MANY)), "found": float(bool(best)),

@@ -22,7 +22,7 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import similarity
-from kgsparql.linking.words import is_foreign, root, roots_of, words
+from kgsparql.linking.words import is_foreign, root, roots_of, stem, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import LabelFit
@@ -207,7 +207,10 @@ class _Check:
                     continue
                 yield left_out(word)
         asked = self.asked
-        is_asked = asked.phrase.asked or asked.phrase.kinds or asked.asks != "set" or self._says_what_it_is()
+        is_measured = any(self.fit.roots(own) <= roots_of(self.steps[-1:]) for own in asked.measures)  # how long
+        is_asked = (
+            is_measured or asked.phrase.asked or asked.phrase.kinds or asked.asks != "set" or self._says_what_it_is()
+        )
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
             yield unsaid(self.steps[-1])
 
@@ -253,8 +256,13 @@ class _Check:
         text, start = self.asked.read.texts[position], self.best.paths[0].start
         own = {root(text), root(self.asked.language.irregular.get(text, text))}
         called = [link.label for link in self.session.links if link.term == start]  # the room temperature of Room 12
-        is_time = text in self.asked.language.time_nouns and all(map(_is_date, self.best.ends))  # on what day
-        return is_time or not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called])) or self._is_called(text)
+        times, named = self.asked.language.time_nouns, set(words(normalised(" ".join(self.names))))
+        is_of_time = not times.isdisjoint(named) or all(map(_is_date, self.best.ends))  # on what day; a date for a year
+        return (
+            (stem(text) in times and is_of_time)
+            or not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called]))
+            or self._is_called(text)
+        )
 
     def _labels_of(self, terms: Iterable[Term]) -> frozenset[str]:
         return frozenset(map(split_camel_case, self.session.compared_labels(terms, in_grace=True).values()))

@@ -168,7 +168,11 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
         return other_kind(wanted, f"a {min(values)}", first)
     (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]])
     said = [*kinds, *steps]
-    if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
+    is_text = all(isinstance(end, Literal) for end in ends)
+    last = words(normalised(" ".join(steps)))[-1:]
+    if sort == "agent" and (is_text or not kinds) and not language.locatives.isdisjoint(last):
+        return other_kind(wanted, quoted(steps[-1]), first)  # created in
+    if not said or not (kinds or is_text):
         return None
     sorts = language.sorts
     wanted_names = [name for name in sorts[sort] if not is_beside or name not in sorts["place"]]
