@@ -25,7 +25,6 @@ from kgsparql.events import Event, Finished, ignore, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.counting import graph_info
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, empty_graph_error, entity_named, holds_nothing
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -40,6 +39,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import check, terms_in
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load

@@ -9,9 +9,9 @@ from fractions import Fraction
 from math import floor
 from typing import Any, TypeAlias
 
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import date_number, read_as, term_text
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 

@@ -13,8 +13,7 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
-from kgsparql.exploration import labels
-from kgsparql.exploration.labels import GraphVocabulary, linked_labels
+from kgsparql.exploration import labels, linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.label_index.combined import CombinedLabels
@@ -24,6 +23,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, words
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal

@@ -14,7 +14,6 @@ from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
 from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut, Note
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -24,6 +23,7 @@ from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.set_profile import KnownSets
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.chunks import chunked

@@ -1,4 +1,4 @@
-"""The labels, classes and descriptions of terms, by which predicates a graph says these, and who has a text."""
+"""The labels, classes and descriptions of terms, and the terms that have a label or another text."""
 
 from __future__ import annotations
 
@@ -7,30 +7,16 @@ from functools import lru_cache
 from itertools import chain, count
 from operator import itemgetter
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import Found, Label, Text, entities_of, order_key, select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
-from kgsparql.rdf.vocabulary import (  # fmt: skip
-    DESCRIPTIONS,
-    INSTANCE_OF,
-    LABEL_NODES,
-    LABELS,
-    OF_ONTOLOGIES,
-    ON_PROPERTY,
-    RDF_TYPE,
-    SUBCLASS_OF,
-    Naming,
-    is_mediator,
-)
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, LABELS, RDF_TYPE, Naming, is_mediator
 
 K = TypeVar("K")
 
@@ -300,77 +286,3 @@ def descriptions(
     for (entity, _), label in class_labels.items():
         classes.setdefault(entity, set()).add(label.text)
     return {e: Description(texts[e].text if e in texts else "", tuple(sorted(classes.get(e, ())))) for e in starts}
-
-
-_MOST_READ = 1_000  # predicates that restrictions are on, and classes that things are of
-_READ: WeakKeyDictionary[KnowledgeGraph, GraphVocabulary] = WeakKeyDictionary()
-"""What was read of graphs that stay as they were loaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphVocabulary:
-    """What plans need to know of a graph.
-
-    :param types: from an item to its classes.
-    :param narrower: from a class to a broader one; none where all classes are flat.
-    :param labels: from an item to its names.
-    :param is_ontology: OWL says by restrictions what its classes have, and no thing is of such a class, so that
-        classes are the things that are asked about.
-    :param restricted: of an ontology, the predicates that restrictions are on.
-    :param populated: of an ontology, the classes of its things, with those above; the items of others are the classes
-        below them.
-    """
-
-    types: tuple[IRI, ...] = (RDF_TYPE,)
-    narrower: tuple[IRI, ...] = (SUBCLASS_OF,)
-    labels: tuple[IRI, ...] = LABELS
-    is_ontology: bool = False
-    restricted: frozenset[IRI] = frozenset()
-    populated: frozenset[IRI] = frozenset()
-
-    @classmethod
-    def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
-        """Make the vocabulary of a graph; where it sees that no class is below another, nothing leads to such."""
-        narrower, labels = tuple(graph.held(frozenset((SUBCLASS_OF,)))), graph.naming.labels
-        if not (narrower and graph.is_embedded and graph.held(frozenset((ON_PROPERTY,)))):
-            return cls(narrower=narrower, labels=labels)
-        read = _READ.get(graph.origin) or _read_ontology(graph)
-        if graph.is_as_loaded:
-            _READ[graph.origin] = read
-        return replace(read, narrower=narrower, labels=labels)
-
-    @property
-    def kinds(self) -> tuple[IRI, ...]:
-        """What leads from an item to its classes, where the item may be a class itself."""
-        if not self.is_ontology:
-            return self.types
-        return (*self.types, *self.narrower) if self.populated else self.narrower
-
-    def has_classes_as_items(self, of: IRI) -> bool:
-        """Tell whether the items of a class are the classes below it."""
-        return self.is_ontology and of not in self.populated
-
-
-def _read_ontology(graph: KnowledgeGraph) -> GraphVocabulary:
-    """Read what restrictions are on, and what things are; if these are of a class with restrictions, it is no ontology.
-
-    What things are is asked first: these are few classes, and to look for things of every class takes an engine long.
-    """
-    x, own, kind, rule, by = map(Variable, ("x", "own", "kind", "rule", "by"))
-    said = g.Select(((own, None),), (g.Fact(x, RDF_TYPE, own),), distinct=True, limit=_MOST_READ)
-    above = g.OneOfPredicates(own, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,))
-    populated = g.Select(((own, None),), (said, above, g.Fact(rule, ON_PROPERTY, by)), limit=1)
-    on = g.Select(((by, None),), (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)), distinct=True)
-    restricted = graph.select(g.select_query("restricted", replace(on, limit=_MOST_READ)))
-    if not restricted or graph.select(g.select_query("populated", populated)):
-        return GraphVocabulary()
-    each = (said, g.OneOfPredicates(own, (), kind, then=(SUBCLASS_OF,)))
-    kinds = g.select_query("kinds", g.Select(((own, None), (kind, None)), each, limit=BOUND))
-    of_things = [
-        one for one in graph.select(kinds) if not str(getattr(one["own"], "value", "")).startswith(OF_ONTOLOGIES)
-    ]
-    return GraphVocabulary(
-        is_ontology=True,
-        restricted=frozenset(one["by"] for one in restricted if isinstance(one["by"], IRI)),
-        populated=frozenset(one["kind"] for one in of_things if isinstance(one["kind"], IRI)),
-    )

@@ -18,7 +18,6 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass, fields, is_dataclass, replace
 from kgsparql.errors import PlanError
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import listed
@@ -26,6 +25,7 @@ from kgsparql.plans.expressions import decimal, read_as, term_text
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
 from kgsparql.plans.set_profile import Profiler, numbered
 from kgsparql.plans.type_check import check, kind_of
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import (
     AGGREGATES,
@@ -27,6 +26,7 @@ from kgsparql.plans.expressions import (
     precision_of,
 )
 from kgsparql.plans.type_check import parts
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -337,6 +337,11 @@ class PlanCompiler:
 
         :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
         """
+        if also := self.vocabulary.relations.get(step.predicate):
+            onward = (step.predicate, *(own.predicate for own in also if own.direction == "forward"))
+            back = tuple(own.predicate for own in also if own.direction == "inverse")
+            arms = (self._any_of(subject, onward, far), *([self._any_of(far, back, subject)] if back else []))
+            return g.Union(arms)
         if step.predicate not in self.vocabulary.restricted:
             return self._fact(subject, step.predicate, far)
         rule, direct = self.new("r"), self._any_of(subject, (step.predicate,), far)
@@ -345,7 +350,7 @@ class PlanCompiler:
             return g.Union((direct, (*above, g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)))))
         return g.Union((direct, (*above, *self._any_of(rule, EXISTENTIAL, far))))
 
-    def _any_of(self, start: Variable, predicates: tuple[IRI, ...], end: Variable | IRI) -> Group:
+    def _any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
         if self.facts is None:
             (first, *others) = predicates
             return (g.OneOfPredicates(start, predicates, end) if others else g.Fact(start, first, end),)

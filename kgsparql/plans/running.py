@@ -9,13 +9,13 @@ from pyoxigraph import Quad, QuerySolutions, Store
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import GRAPH_FAILED, QueryError, is_about_the_query
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.graphs.federated_graph import NOT_COMPUTED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import coarser_pattern, term_text
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.type_check import check, class_of_all, parts, terms_in, too_large, without_places
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable

@@ -11,12 +11,12 @@ from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
 from kgsparql.exploration.adjacency_search import AdjacentSteps
 from kgsparql.exploration.batched_select import StepUse
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.type_check import kind_of_literal, without_ranking
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named
@@ -290,8 +290,8 @@ class Profiler:
         if view is None or len(iris) < len(terms) or self.vocabulary.restricted:
             return None  # a blank node has no number to begin with
         steps = AdjacentSteps(view, iris, self.direction, UNWALKED)
-        is_in_list = Step(LIST_FIRST, "inverse")  # what has the list is looked for beyond its cells
-        return None if steps.are_too_many or steps.has(is_in_list) else steps
+        beyond = (Step(LIST_FIRST, "inverse"), *self.vocabulary.implied)  # what has the list is beyond its cells
+        return None if steps.are_too_many or any(map(steps.has, beyond)) else steps
 
     def _facts(
         self, asked: Mapping[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]]
@@ -321,6 +321,7 @@ class Profiler:
         for (number, predicate, led), ends in by_step.items():
             if isinstance(predicate, IRI) and isinstance(number, Literal):
                 facts[int(number.value)][Step(predicate, led)] = ends
+        self._add_implied(facts)
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
             self._add_restricted(_iris(terms), own)
         for items, own in zip(asked, facts, strict=True):
@@ -334,6 +335,15 @@ class Profiler:
                         far = _first_by_name(set[Term]().union(*led_to.values()))
                         self.known.samples[a.Ends(items, PropertyPath((step,)))] = far
         return dict(zip(asked, facts, strict=True))
+
+    def _add_implied(self, facts: Iterable[dict[Step, dict[Term, set[Term]]]]) -> None:
+        """Add what steps are, too, by what the graph declares of their predicates."""
+        implied = self.vocabulary.implied
+        for own in facts if implied else ():
+            stated = [(other, found) for step, found in [*own.items()] for other in implied.get(step, ())]
+            for other, found in stated:
+                for near, ends in found.items():
+                    own[other][near] = own[other][near] | ends
 
     def _add_restricted(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
         """Add what restrictions say of some classes, as if their predicates led there."""

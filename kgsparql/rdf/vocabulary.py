@@ -36,6 +36,9 @@ def _known_iris(curies: str) -> tuple[IRI, ...]:
 
 
 (EQUIVALENT_CLASS, ON_PROPERTY) = _known_iris("owl:equivalentClass owl:onProperty")
+(SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF, SYMMETRIC) = _known_iris(
+    "rdfs:subPropertyOf owl:equivalentProperty owl:inverseOf owl:SymmetricProperty"
+)
 RESTRICTED_TO = _known_iris("owl:someValuesFrom owl:allValuesFrom owl:hasValue owl:onClass")
 """Lead from a restriction to the class or the thing that its property leads to."""
 EXISTENTIAL = (RESTRICTED_TO[0], RESTRICTED_TO[2])

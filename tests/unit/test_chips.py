@@ -9,7 +9,6 @@ import pytest
 import kgsparql
 from kgsparql import IRI, EndpointProfile, KnowledgeBase, OxigraphGraph, PropertyPath, Query, Solutions
 from kgsparql.exploration import types
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.graphs.graph import Solution
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import read_plan_file, written_plan
@@ -18,6 +17,7 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import run
 from kgsparql.plans.set_profile import Profiler, SetProfile
 from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import in_words
 from tests.world import FIXTURES, graph_of
 

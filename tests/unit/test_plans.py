@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from kgsparql import IRI, Literal, PropertyPath, Triple
 from kgsparql.errors import PlanError
-from kgsparql.exploration.labels import GraphVocabulary
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import rows_from_facts, witnesses
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import in_words
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF
 from tests.deep import examples

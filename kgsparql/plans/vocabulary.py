@@ -1,0 +1,147 @@
+"""The predicates by which a graph says what things are and what they are called."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.paths import Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.vocabulary import (
+    EQUIVALENT_PROPERTY,
+    INVERSE_OF,
+    LABELS,
+    OF_ONTOLOGIES,
+    ON_PROPERTY,
+    RDF_TYPE,
+    SUBCLASS_OF,
+    SUBPROPERTY_OF,
+    SYMMETRIC,
+)
+
+_DECLARING = (SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF)
+_MOST_READ = 1_000  # predicates that restrictions are on, and classes that things are of
+_READ: WeakKeyDictionary[KnowledgeGraph, GraphVocabulary] = WeakKeyDictionary()
+"""What was read of graphs that stay as they were loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphVocabulary:
+    """What plans need to know of a graph.
+
+    :param types: from an item to its classes.
+    :param narrower: from a class to a broader one; none where all classes are flat.
+    :param labels: from an item to its names.
+    :param is_ontology: OWL says by restrictions what its classes have, and no thing is of such a class, so that
+        classes are the things that are asked about.
+    :param restricted: of an ontology, the predicates that restrictions are on.
+    :param relations: of predicates, by which other steps what they say is stated: what is below them, and back.
+    :param implied: of steps, which others they are, too, by what is declared of their predicates.
+    :param populated: of an ontology, the classes of its things, with those above; the items of others are the classes
+        below them.
+    """
+
+    types: tuple[IRI, ...] = (RDF_TYPE,)
+    narrower: tuple[IRI, ...] = (SUBCLASS_OF,)
+    labels: tuple[IRI, ...] = LABELS
+    is_ontology: bool = False
+    restricted: frozenset[IRI] = frozenset()
+    populated: frozenset[IRI] = frozenset()
+    relations: Mapping[IRI, tuple[Step, ...]] = field(default_factory=dict, compare=False)
+    implied: Mapping[Step, tuple[Step, ...]] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
+        """Make the vocabulary of a graph; where it sees that no class is below another, nothing leads to such."""
+        narrower, labels = tuple(graph.held(frozenset((SUBCLASS_OF,)))), graph.naming.labels
+        if not graph.is_embedded or not graph.held(frozenset((ON_PROPERTY, *_DECLARING, RDF_TYPE))):
+            return cls(narrower=narrower, labels=labels)
+        if (read := _READ.get(graph.origin)) is None:
+            has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
+            read = _read_ontology(graph) if has_restrictions else cls()
+            read = replace(read, **_read_relations(graph))
+        if graph.is_as_loaded:
+            _READ[graph.origin] = read
+        return replace(read, narrower=narrower, labels=labels)
+
+    @property
+    def kinds(self) -> tuple[IRI, ...]:
+        """What leads from an item to its classes, where the item may be a class itself."""
+        if not self.is_ontology:
+            return self.types
+        return (*self.types, *self.narrower) if self.populated else self.narrower
+
+    def has_classes_as_items(self, of: IRI) -> bool:
+        """Tell whether the items of a class are the classes below it."""
+        return self.is_ontology and of not in self.populated
+
+
+def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
+    """Read by which other predicates what a predicate says is stated, those below and those that lead back."""
+    x, by, y = map(Variable, ("x", "by", "y"))
+    said = (g.Values(by, _DECLARING), g.Fact(x, by, y))
+    kept = g.Select(((x, None), (by, None), (y, None)), said, limit=_MOST_READ)
+    mutual = g.Select(((x, None),), (g.Fact(x, RDF_TYPE, SYMMETRIC),), limit=_MOST_READ)
+    ways: dict[IRI, set[Step]] = defaultdict(set)
+    for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("mutual", mutual)])):
+        one, other, how = found["x"], found.get("y", found["x"]), found.get("by", SYMMETRIC)
+        if isinstance(one, IRI) and isinstance(other, IRI) and not other.value.startswith(OF_ONTOLOGIES):
+            ways[other].add(Step(one, "inverse" if how in {INVERSE_OF, SYMMETRIC} else "forward"))
+            if how in {INVERSE_OF, EQUIVALENT_PROPERTY}:
+                ways[one].add(Step(other, "inverse" if how == INVERSE_OF else "forward"))
+    held = graph.held(frozenset(step.predicate for own in ways.values() for step in own))
+    relations = {one: tuple(step for step in _all_ways(one, ways) if step.predicate in held) for one in ways}
+    implied: dict[Step, list[Step]] = defaultdict(list)
+    for one, steps in relations.items():
+        for step in steps:
+            implied[Step(step.predicate)].append(Step(one, step.direction))
+            implied[Step(step.predicate, "inverse")].append(Step(one, step.direction).reversed)
+    stated = {one: steps for one, steps in relations.items() if steps}
+    return {"relations": stated, "implied": {one: tuple(steps) for one, steps in implied.items()}}
+
+
+def _all_ways(one: IRI, ways: Mapping[IRI, Iterable[Step]]) -> list[Step]:
+    """List the steps that say what a predicate says, near ones first."""
+    found = {Step(one): None}
+    waiting = [Step(one)]
+    for step in waiting:  # it grows
+        near = (
+            way if step.direction == "forward" else way.reversed
+            for way in sorted(ways.get(step.predicate, ()), key=str)
+        )
+        new = [way for way in near if way not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return [step for step in found if step != Step(one)]
+
+
+def _read_ontology(graph: KnowledgeGraph) -> GraphVocabulary:
+    """Read what restrictions are on, and what things are; if these are of a class with restrictions, it is no ontology.
+
+    What things are is asked first: these are few classes, and to look for things of every class takes an engine long.
+    """
+    x, own, kind, rule, by = map(Variable, ("x", "own", "kind", "rule", "by"))
+    said = g.Select(((own, None),), (g.Fact(x, RDF_TYPE, own),), distinct=True, limit=_MOST_READ)
+    above = g.OneOfPredicates(own, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,))
+    populated = g.Select(((own, None),), (said, above, g.Fact(rule, ON_PROPERTY, by)), limit=1)
+    on = g.Select(((by, None),), (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)), distinct=True)
+    restricted = graph.select(g.select_query("restricted", replace(on, limit=_MOST_READ)))
+    if not restricted or graph.select(g.select_query("populated", populated)):
+        return GraphVocabulary()
+    each = (said, g.OneOfPredicates(own, (), kind, then=(SUBCLASS_OF,)))
+    kinds = g.select_query("kinds", g.Select(((own, None), (kind, None)), each, limit=BOUND))
+    of_things = [
+        one for one in graph.select(kinds) if not str(getattr(one["own"], "value", "")).startswith(OF_ONTOLOGIES)
+    ]
+    return GraphVocabulary(
+        is_ontology=True,
+        restricted=frozenset(one["by"] for one in restricted if isinstance(one["by"], IRI)),
+        populated=frozenset(one["kind"] for one in of_things if isinstance(one["kind"], IRI)),
+    )
