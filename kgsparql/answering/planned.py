@@ -219,7 +219,8 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         return Retrieval(gaps=found.gaps, is_judged=True)
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
-        is_said = session.vocabulary.restricted.isdisjoint(step.predicate for step in plan.path.steps)
+        own = session.vocabulary
+        is_said = {*own.restricted, *own.relations}.isdisjoint(step.predicate for step in plan.path.steps)
         if (
             isinstance(start, IRI)
             and is_said
