@@ -13,7 +13,8 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
-from kgsparql.exploration import labels, linked_labels
+from kgsparql.exploration import labels
+from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.label_index.combined import CombinedLabels
