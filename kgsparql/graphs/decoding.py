@@ -123,22 +123,17 @@ def _in_utf8(chunks: Iterable[bytes], tally: Tally) -> Iterator[bytes]:
 
 
 class ChunkReader:
-    """A file object over chunks, with the methods that pyoxigraph needs. Keeps the error that ended the reading."""
+    """A file object over chunks, with the method that pyoxigraph needs."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks, self._chunk, self._at = chunks, b"", 0
-        self.error: BaseException | None = None
 
     def read(self, size: int = 1 << 62) -> bytes:
         """Read at most ``size`` bytes; none at the end."""
         while self._at >= len(self._chunk):
-            try:
-                self._chunk, self._at = next(self._chunks), 0
-            except StopIteration:
+            if (chunk := next(self._chunks, None)) is None:
                 return b""
-            except BaseException as error:
-                self.error = error
-                raise
+            self._chunk, self._at = chunk, 0
         data = self._chunk[self._at : self._at + size]
         self._at += len(data)
         return data

@@ -55,7 +55,6 @@ _SLOW_S = 0.5  # a fingerprint that took as long is not asked for again by the n
 _SHARED_S = 3_600.0  # for which a reply is kept that is the same for all questions, if the fingerprint stays
 _DESCRIPTION_S = 5.0
 _AGAIN_S = 60.0  # seconds until another try to read the description
-_POLL_S = 0.1
 _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers may refuse a parameter that they do not know."""
@@ -162,11 +161,6 @@ class EndpointGraph(KnowledgeGraph):
                 return True
             self.probe.unused.add(predicates)
         return False
-
-    @property
-    def chunk_size(self) -> int:
-        """How many terms one ``VALUES`` block may hold."""
-        return self.profile.chunk_size
 
     @property
     def url(self) -> str:
@@ -320,15 +314,10 @@ class EndpointGraph(KnowledgeGraph):
 
     def _find_out(self, limits: SparqlRequest) -> None:
         """Ask the endpoint what it is, if that is not known; one thread finds out for all."""
-        while self.probe.needs_description:
-            if (left_s := limits.left_s) <= 0:
-                raise replace(limits, name="service_description").timed_out()
-            if self.probe.lock.acquire(timeout=min(_POLL_S, left_s)):
-                try:
-                    if self.probe.needs_description:
-                        self._read_description(limits)
-                finally:
-                    self.probe.lock.release()
+        if self.probe.needs_description:
+            with self.probe.lock:
+                if self.probe.needs_description:
+                    self._read_description(limits)
 
     def _read_description(self, limits: SparqlRequest) -> None:
         """Fetch and read what the endpoint says of itself; half of the query's time is left to the query."""

@@ -263,7 +263,7 @@ class KnowledgeGraph(ABC):
     @property
     def chunk_size(self) -> int:
         """How many terms one ``VALUES`` block may hold."""
-        return 1000
+        return self.profile.chunk_size if self.is_remote else 1000
 
     @property
     def may_repeat_triples(self) -> bool:

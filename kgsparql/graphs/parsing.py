@@ -50,14 +50,12 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
     file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
         chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally)
-        reader = ChunkReader(chunks)
         try:
-            yield reader
+            yield ChunkReader(chunks)
         except (SyntaxError, ValueError, OSError, RuntimeError, MemoryError) as error:
-            cause = reader.error or error  # pyoxigraph may have wrapped what our reader raised
-            if not isinstance(cause, Exception) or isinstance(cause, KgsparqlError):
-                raise cause from error
-            raise _load_error(cause, file, in_lines=rdf_format.name in LINE_FORMATS) from error
+            if isinstance(error, KgsparqlError):
+                raise
+            raise _load_error(error, file, in_lines=rdf_format.name in LINE_FORMATS) from error
 
 
 def quads(

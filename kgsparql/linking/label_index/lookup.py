@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration.batched_select import select_about
-from kgsparql.graphs.graph import KnowledgeGraph, Solution
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
-from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
+from kgsparql.linking.label_index.names import Spellings, language_tags, names_in
 from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, rows_by, with_short
 from kgsparql.linking.words import words
@@ -213,7 +213,8 @@ class EndpointLabels(FoundLabels):
             chunk = entities[at : at + size]
             queries = [Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._graph.naming.links)]
             if unnamed := [IRI(iri) for iri in chunk if iri in named]:
-                queries.append(names_query(self._graph, unnamed, tags))
+                names_query = Query.load("search_names").bind(predicate=self._graph.naming.names, entity=unnamed)
+                queries.append(names_query.bind(language=map(Literal, tags)).limit(BOUND))
             if given_by is not None and (missing := [IRI(iri) for iri in chunk if iri not in self._degrees]):
                 known = Query.load("search_known").bind(measure=[given_by], entity=missing)
                 queries.append(known.limit(2 * len(missing)))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
+from kgsparql.graphs.graph import Solution
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
 from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens, with_signs
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 
@@ -32,12 +31,6 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
     ('de', 'en-gb', 'mul', '', 'en')
     """
     return tuple(dict.fromkeys((*(tag.lower() for tag in languages), "mul", "", "en")))
-
-
-def names_query(graph: KnowledgeGraph, entities: Sequence[IRI] | None, tags: Sequence[str]) -> Query:
-    """Make the query for all names of some entities; ``None`` for any, which are bound later."""
-    query = Query.load("search_names").bind(predicate=graph.naming.names, language=map(Literal, tags))
-    return query if entities is None else query.bind(entity=entities).limit(BOUND)
 
 
 def names_in(solutions: Iterable[Solution]) -> list[LabelRow]:
