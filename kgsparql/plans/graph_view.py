@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
@@ -55,8 +58,8 @@ class ListMembers:
         """
         if (plan := reading.plan) is None:
             return reading
-        paths = [part.path for part in parts(plan) if isinstance(part, a.Ends | a.Has | a.Lacks)]
-        self.profiler.look_at_ends([step.predicate for path in paths for step in path.steps])
+        walked = (part.path.steps for part in parts(plan) if isinstance(part, a.Ends | a.Has | a.Lacks))
+        self.profiler.look_at_ends(map(attrgetter("predicate"), chain.from_iterable(walked)))
         made, doubts = mapped(plan, self.in_place), reading.doubts
         if place is not None and made != plan and isinstance(made, a.Either):
             position, at = place
@@ -65,9 +68,9 @@ class ListMembers:
                 made = made.sets[at]
             else:
                 doubts += left_out_at([position])
-        measured = [part for part in parts(made) if isinstance(part, a.HowMany | a.Value | a.Summarised)]
         of = next((part.items for part in parts(made) if hasattr(part, "items")), a.Items(()))
-        if self.is_unread or any(self._ways_in_lists(of, one.path) for one in measured):
+        measured = (part.path for part in parts(made) if isinstance(part, a.HowMany | a.Value | a.Summarised))
+        if self.is_unread or any(map(partial(self._ways_in_lists, of), measured)):
             doubts += (A_LIST,)
         return replace(reading, plan=made, doubts=doubts)
 
@@ -150,18 +153,24 @@ class KnownGraph:
     def look_for_members(self, sets: Iterable[a.ItemSet]) -> None:
         """Find what several sets come to: one query, for a few that were not looked at before."""
         new = [one for one in dict.fromkeys(sets) if not isinstance(one, a.Items) and one not in self._members]
-        for at in range(0, len(new), _READ_TOGETHER):
-            some, n, x = new[at : at + _READ_TOGETHER], Variable("n"), Variable("x")
-            queries = []
-            for number, items in enumerate(some):
-                group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(self._as_read(items), x)
-                head = (numbered(n, number), (x, None))
-                queries.append(g.select_query("members", g.Select(head, group, distinct=True, limit=MOST_MEMBERS)))
-            found: dict[Term, set[Term]] = defaultdict(set)
+        self._members.update(self._read_each("members", new, MOST_MEMBERS, _READ_TOGETHER))
+
+    def _read_each(
+        self, name: str, sets: Sequence[a.ItemSet], most: int, together: int
+    ) -> Iterator[tuple[a.ItemSet, frozenset[Term]]]:
+        """Yield each of several sets with so many of its items at most, so many sets a query."""
+        n, x = Variable("n"), Variable("x")
+        for at in range(0, len(sets), together):
+            queries, found = [], defaultdict[Term, set[Term]](set)
+            for number, items in enumerate(sets[at : at + together]):
+                group = PlanCompiler(self.profiler.vocabulary, most).members(self._as_read(items), x)
+                select = g.Select((numbered(n, number), (x, None)), group, distinct=most > 1, limit=most)
+                queries.append(g.select_query(name, select))
             for solution in self.profiler.graph.select(Query.union(queries)):
                 if "x" in solution:
                     found[solution["n"]].add(solution["x"])
-            self._members.update({one: frozenset(found[Literal(str(i))]) for i, one in enumerate(some)})
+            for number, items in enumerate(sets[at : at + together]):
+                yield items, frozenset(found[Literal(str(number))])
 
     def uses(self, items: a.ItemSet) -> tuple[PredicateUse, ...]:
         """How some of the items use predicates, in both directions; nothing of texts, which only lead back."""
@@ -182,18 +191,14 @@ class KnownGraph:
 
     def look_for_items(self, sets: Iterable[a.ItemSet]) -> None:
         """Find which of several sets have any item: one query, for those not looked at before."""
-        new = [one for one in dict.fromkeys(sets) if one not in self._has_items]
-        self._has_items.update({one: False for one in new if self._leads_to_no_such(one)})
-        new = [one for one in new if one not in self._has_items]
-        for at in range(0, len(new), _TOGETHER):
-            some, n, x = new[at : at + _TOGETHER], Variable("n"), Variable("x")
-            queries = []
-            for number, items in enumerate(some):
-                group = PlanCompiler(self.profiler.vocabulary, 1).members(self._as_read(items), x)
-                head = (numbered(n, number), (x, None))
-                queries.append(g.select_query("any_of", g.Select(head, group, limit=1)))
-            found = {solution["n"] for solution in self.profiler.graph.select(Query.union(queries))}
-            self._has_items.update({one: Literal(str(i)) in found for i, one in enumerate(some)})
+        new = []
+        for one in dict.fromkeys(sets):
+            if one not in self._has_items and self._leads_to_no_such(one):
+                self._has_items[one] = False
+            elif one not in self._has_items:
+                new.append(one)
+        for one, some in self._read_each("any_of", new, 1, _TOGETHER):
+            self._has_items[one] = bool(some)
 
     def _leads_to_no_such(self, items: a.ItemSet) -> bool:
         """Whether the last step of a path leads to nothing of the class that is wanted, wherever it begins.
@@ -252,7 +257,7 @@ class KnownGraph:
         new = [term for term in wanted if term not in self._classes]
         if new:
             own = self.profiler.classes_of(new)
-            self.profiler.with_broader(sorted({kind for kinds in own.values() for kind in kinds}, key=str))
+            self.profiler.with_broader(sorted(set().union(*own.values()), key=str))
             for term in new:
                 self._classes[term] = frozenset(self.profiler.with_broader(own.get(term, ())))
         return {term: self._classes[term] for term in wanted}
@@ -278,8 +283,10 @@ class KnownGraph:
 
     def predicates_called(self, texts: Sequence[str]) -> list[IRI]:
         """The predicates that have one of these words in their names."""
-        found = [one for text in texts for one in self._predicates_by_root().get(root(text), ())]
-        found += [IRI(row.iri) for row in self._rows_with(texts) if row.kind == "predicate"]
+        found, by_root = list[IRI](), self._predicates_by_root()
+        for text in texts:
+            found += by_root.get(root(text), ())
+        found += [IRI(row.iri) for row in self._rows_with(texts, "predicate")]
         return list(dict.fromkeys(found))
 
     def are_all_of_sex(self, items: a.Items, word: str, lexicon: Lexicon) -> bool:
@@ -313,26 +320,24 @@ class KnownGraph:
 
     def classes_called(self, texts: Sequence[str]) -> list[IRI]:
         """The classes with instances that are called just so, in whatever number."""
-        wanted = [root(text) for text in texts]
-        rows = [row for row in self._rows_with(texts) if row.kind == "class"]
-        found = [IRI(row.iri) for row in rows if [root(word) for word in words(row.key)] == wanted]
-        return [kind for kind in dict.fromkeys(found) if self.has_instances(kind)]
+        wanted, rows = [*map(root, texts)], self._rows_with(texts, "class")
+        found = [IRI(row.iri) for row in rows if [*map(root, words(row.key))] == wanted]
+        return [*filter(self.has_instances, dict.fromkeys(found))]
 
     def classes_ending_with(self, text: str) -> frozenset[IRI]:
         """The classes of which a word is the last of several: sensors, where there are humidity sensors."""
-        rows = [row for row in self._rows_with([text]) if row.kind == "class"]
-        found = [(IRI(row.iri), words(row.key)) for row in rows]
+        found = [(IRI(row.iri), words(row.key)) for row in self._rows_with([text], "class")]
         ending = {kind for kind, own in found if len(own) > 1 and root(own[-1]) == root(text)}
-        kinds, broader = {kind for kind in ending if self.has_instances(kind)}, self.profiler.with_broader
+        kinds, broader = {*filter(self.has_instances, ending)}, self.profiler.with_broader
         return frozenset(kind for kind in kinds if kinds.isdisjoint(broader([kind])[1:]))  # the others are of these
 
-    def _rows_with(self, texts: Sequence[str]) -> list[LabelRow]:
-        wanted = tuple(sorted({form for text in texts for form in same_root(text)}))
+    def _rows_with(self, texts: Sequence[str], kind: Kind) -> list[LabelRow]:
+        wanted = tuple(sorted({*chain(*map(same_root, texts))}))
         if not wanted or self.linker is None:
             return []
         if wanted not in self._rows:
             self._rows[wanted] = sorted(set(self.linker.search.offline().with_words(wanted, limit=_ROWS)))
-        return self._rows[wanted]
+        return [row for row in self._rows[wanted] if row.kind == kind]
 
 
 class Wanted:

@@ -91,12 +91,11 @@ class LabelFit:
     def compare(self, texts: Sequence[str], predicates: Sequence[IRI], preposition: str = "") -> None:
         """Compare words, alone and together, with the labels of predicates at once, as far as that is not known."""
         self.read(predicates)
-        more = [f"{text} {preposition}" for text in texts] if preposition else []
-        self._compare([*texts, " ".join(texts), *more], map(self.text, predicates))
+        if self.ranker.by_meaning:
+            more = [f"{text} {preposition}" for text in texts] if preposition else []
+            self._compare([*texts, " ".join(texts), *more], map(self.text, predicates))
 
     def _compare(self, texts: Iterable[str], labels: Iterable[str]) -> None:
-        if not self.ranker.by_meaning:
-            return
         ours, theirs = list(dict.fromkeys(filter(None, texts))), list(dict.fromkeys(filter(None, labels)))
         theirs = [label for label in theirs if any((text, label) not in self._cosines for text in ours)]
         if ours and theirs:
@@ -153,7 +152,7 @@ class LabelFit:
         A phrase may be alike as a whole (`passed away` and `date of death`), a verb with its preposition.
         """
         label = self.text(predicate)
-        own = [self.word(text, label) for text in texts]
+        own = [self._words[text, label] for text in texts]
         if len(texts) > 1 and min(own) < NEAR and self.roots(label).isdisjoint(map(root, texts)):
             whole = self.cosine(" ".join(texts), label)
             own = [max(whole, one) for one in own] if whole >= _W.near_phrase else own
@@ -220,7 +219,8 @@ class LabelFit:
         """Tell how well each name accounts for each text of one or more words, shape ``(n_texts, n_names)``."""
         plain = [*map(self._plain, names)]
         rows = {word: np.zeros(len(names)) for text in texts for word in text.split()}
-        self._compare(rows, plain)
+        if self.ranker.by_meaning:
+            self._compare(rows, plain)
         rows = {word: np.array([*map(self._words.__getitem__, zip(repeat(word), plain))]) for word in rows}
         found = np.array([np.mean([rows[word] for word in text.split()], axis=0) for text in texts])
         if self.ranker.by_meaning and len(texts) and len(names):

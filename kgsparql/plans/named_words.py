@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
@@ -32,9 +32,10 @@ class NamedWords:
 
     def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
         """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""
-        acting = set() if said.is_passive or said.preposition else {self.texts[p] for p in said.verb}
-        named = {text for text in acting - self.lexicon.have_forms if self.view.predicates_called([text])}
-        light = self.lexicon.fillers - named
+        light: Collection[str] = self.lexicon.fillers
+        if not (said.is_passive or said.preposition):
+            acting = {*self.connector.at(said.verb)} - self.lexicon.have_forms
+            light = self.lexicon.fillers - {text for text in acting if self.view.predicates_called([text])}
         return tuple(p for p in said.verb if self.texts[p] not in light)
 
     def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:

@@ -124,7 +124,8 @@ class Phrases(Part):
             is_whole = len(phrase.chunks) == 1  # how many mines dig coal
             members = self._instances_of_item(head) if is_many and is_whole and not phrase.kinds else []
             options += members or self._named(phrase, head)
-        options += [one for kind in head.classes[:_CLASSES] for one in self._of_class(phrase, head, kind)]
+        for kind in head.classes[:_CLASSES]:
+            options += self._of_class(phrase, head, kind)
         if not head.classes:
             options += self._of_modifier(phrase, head)
         if is_small or not head.is_name:
@@ -228,15 +229,18 @@ class Phrases(Part):
         is_exact = [name.label.casefold() == head.text.casefold() for name in head.entities]
         kinds = self.view.classes_of(name.term for name in head.entities[:MEANINGS])
         own = set(words(normalised(head.text)))
-        alike = [name for name in head.entities if own <= set(words(normalised(name.label)))]
-        is_part = head.is_fuzzy and len(alike) > 1  # `Bohr`, of several
+        entities = head.entities if head.is_fuzzy else ()
+        alike = [name for name in entities if own <= set(words(normalised(name.label)))]  # `Bohr`, of several
         for place, name in enumerate(head.entities[:MEANINGS]):
             score = _W.named - (_W.fuzzy if head.is_fuzzy else _W.later) * place
             score -= _W.fuzzy if head.is_fuzzy else _W.other_label * (any(is_exact) and not is_exact[place])
             score -= _W.common_word * (not head.is_strong and bool(phrase.asked or before))
             score -= _W.asked_for * (not head.is_strong and bool(phrase.asked))
             left = [p for chunk in before for p in self._unsaid(chunk, name, kinds.get(name.term, frozenset()))]
-            doubts = (*left_out_at(left), *([may_mean(head.text, *(one.label for one in alike))] if is_part else []))
+            doubts = (
+                *left_out_at(left),
+                *([may_mean(head.text, *(one.label for one in alike))] if len(alike) > 1 else []),
+            )
             yield Denotation(a.Items((name.term,)), score, doubts)
 
     def _is_counted(self, phrase: NounPhrase) -> bool:
@@ -338,11 +342,13 @@ class Phrases(Part):
         """What words may denote that are no name: a class that is called so, or whatever a predicate will tell."""
         positions = self.words.positions(phrase.chunks)
         if len(head.span) == 1:  # a predicate that is written as in code: `domainIncludes`
-            yield from (Denotation(a.Items((one,)), _W.predicate) for one in head.predicates)
+            for one in head.predicates:
+                yield Denotation(a.Items((one,)), _W.predicate)
         kinds = self.words.classes_named(positions)
         meant = head.classes if self.view.is_ontology and not phrase.asked else ()  # as things, and not as kinds
-        for kind in (kind for kind in kinds if kind not in meant):
-            yield Denotation(a.Instances(kind), _W.of_class, classes=frozenset({kind}), asked=phrase.asked)
+        for kind in kinds:
+            if kind not in meant:
+                yield Denotation(a.Instances(kind), _W.of_class, classes=frozenset({kind}), asked=phrase.asked)
         if phrase.kinds and phrase.asked and (head.classes or kinds):
             yield Denotation(None, _W.kinds, head=phrase.kinds, asked=phrase.asked)
         family = frozenset[IRI]()

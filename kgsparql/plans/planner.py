@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import filterfalse
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
@@ -48,8 +49,7 @@ class Planner:
         unread = [*question.unread]
         if not isinstance(found.plan, a.ItemTable):
             unread += question.pronouns  # else of its items
-        is_of_all = any(isinstance(part, a.Where) and isinstance(part.value, a.Count) for part in parts(found.plan))
-        if question.each is not None and not (is_of_all or self._is_table()):
+        if question.each is not None and not (self._is_table() or _is_of_all(found.plan)):
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
         unread += self._not_averaged(found)
         doubts = (
@@ -74,15 +74,13 @@ class Planner:
 
     def _not_averaged(self, found: PlannedReading) -> list[int]:
         """The positions of words such as `average`, where a plan has no average, and no name in it says so."""
-        plan = found.plan
-        if plan is None or any(isinstance(part, a.SummaryOf | a.Summarised) for part in parts(plan)):
+        asks = [p for p, text in enumerate(self.texts) if self.lexicon.summaries.get(text) == "avg"]
+        made = found.plan
+        if not asks or made is None or any(isinstance(one, a.SummaryOf | a.Summarised) for one in parts(made)):
             return []
         named = {p for chunk in self.chunks for p in chunk.span}
         said = {word for match in found.how for word in match.words.split()}
-        asks = (
-            p for p, text in enumerate(self.texts) if self.lexicon.summaries.get(text) == "avg" and text not in said
-        )
-        return [p for p in asks if p not in named]
+        return [p for p in asks if p not in named and self.texts[p] not in said]
 
     def _doubted_values(self, *, are_values: bool) -> tuple[Gap, ...]:
         """Doubt numbers and dates that cannot be, or that may be others."""
@@ -185,14 +183,17 @@ class Planner:
         ranked = best([one for one in found if not one.is_free], _READINGS)
         if not ranked:
             return unplanned()
-        near = [one for one in ranked if one.rank > ranked[0].rank - _W.nothing_beside]
-        taken = next((one for one in near if self._comes_to(one)), ranked[0])
+        near = ranked[0].rank - _W.nothing_beside
+        taken = next((one for one in ranked if one.rank > near and self._comes_to(one)), ranked[0])
         others = [one for one in ranked if one is not taken]
         doubts = [*taken.doubts]
         if ranked[0] is not taken and not ranked[0].doubts and ranked[0].rank > taken.rank + _W.likelier:
             doubts.append(rival())
-        rivals = [o for o in others if o.rank > taken.rank - _W.as_well and (taken.doubts or not o.doubts)]
-        doubts += [self._as_well(o, taken) for o in rivals if not self._comes_to(o) <= self._comes_to(taken)][:1]
+        for one in others:
+            is_rival = one.rank > taken.rank - _W.as_well and (taken.doubts or not one.doubts)
+            if is_rival and not self._comes_to(one) <= self._comes_to(taken):
+                doubts.append(self._as_well(one, taken))
+                break
         doubts += [*self._of_empty_classes(taken), *self._leaps(taken.how)]
         if not self._comes_to(taken):
             doubts += [*self.phrases.restricting.of_no_such_thing(taken.known), *self._of_one_thing()]
@@ -208,6 +209,8 @@ class Planner:
     def _leaps(self, how: Sequence[Match]) -> tuple[Gap, ...]:
         """Doubt a path whose first steps no word names, though words name others: books `by` somebody's child."""
         for words, path in how:
+            if len(path.steps) == 1:
+                continue
             named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
             odd = [step.predicate for step, own in zip(path.steps[:-1], named, strict=False) if own < NEAR]
             joints = self.lexicon.prepositions & set(self.texts)  # at: `at station`
@@ -220,8 +223,8 @@ class Planner:
     def _of_empty_classes(self, taken: Denotation) -> tuple[Gap, ...]:
         """Doubt what is said of a class of which nothing in the graph is."""
         kinds = {part.of for part in parts(taken.known) if isinstance(part, a.Instances)}
-        empty = [kind for kind in sorted(kinds, key=str) if not self.view.has_instances(kind)]
-        return tuple(map(known_elsewhere, self.phrases.fit.names(empty[:1])))
+        empty = filterfalse(self.view.has_instances, sorted(kinds, key=str))
+        return tuple(map(known_elsewhere, self.phrases.fit.names([*empty][:1])))
 
     def _of_one_thing(self) -> Iterator[Gap]:
         """Doubt that a noun is the name of one thing, where it is asked which such thing something is true of."""
@@ -389,6 +392,11 @@ class Planner:
         for said in phrase.restrictions:
             found = best((new for one in found for new in self.phrases.restricting.restrict_choice(one, said)), 4)
         return self._chosen(found)
+
+
+def _is_of_all(plan: a.Plan | None) -> bool:
+    """Whether it is asked what is so of everything that it is asked of: the films with every genre."""
+    return any(isinstance(part, a.Where) and isinstance(part.value, a.Count) for part in parts(plan))
 
 
 def _of_any_class(items: a.ItemSet, kinds: Sequence[IRI]) -> a.ItemSet:

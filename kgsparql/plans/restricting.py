@@ -189,9 +189,10 @@ class Restricting(Part):
 
     def _but_themselves(self, one: Denotation, phrase: NounPhrase) -> Denotation:
         """Leave out with whom somebody did what both did: who wrote a book *with Ann*."""
+        if len(one.how) < 2 or one.how[-2].path != back(one.how[-1].path):
+            return one
         beside = [own for own in phrase.restrictions if isinstance(own, Predication) and own.object is not None]
-        is_with = any(own.preposition in self.lexicon.with_words for own in beside)
-        if not is_with or len(one.how) < 2 or one.how[-2].path != back(one.how[-1].path):
+        if self.lexicon.with_words.isdisjoint(own.preposition for own in beside):
             return one
         starts = [own.start for own in parts(one.known) if isinstance(own, a.Ends) and own.path == one.how[-2].path]
         return replace(one, items=a.Minus(one.known, starts[0])) if starts else one

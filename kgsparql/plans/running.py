@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
@@ -235,9 +236,8 @@ def _columns_of(plan: a.Plan) -> dict[str, str]:
 def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
     """The triples that a plan rests on, each once, and whether these are all."""
     queries: list[Witnesses] = [*witnesses(plan, vocabulary=vocabulary, limit=MOST_FACTS)]
-    is_flat = not vocabulary.narrower
-    classes = dict.fromkeys(part.of for part in parts(plan) if isinstance(part, a.Instances) and not is_flat)
-    queries += [subclass_facts(of, vocabulary=vocabulary) for of in classes]
+    kinds = [part.of for part in parts(plan) if isinstance(part, a.Instances) and vocabulary.narrower]
+    queries += map(partial(subclass_facts, vocabulary=vocabulary), dict.fromkeys(kinds))
     triples: dict[Triple, None] = {}
     are_all = True
     for witness in queries:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
 from kgsparql.dataclasses import dataclass, field
@@ -312,9 +313,10 @@ class Profiler:
                 head = (numbered(n, at), (x, None), (p, None), (end, None))
                 group = (some, fact) if only is None else (some, g.Values(p, tuple(only)), fact)
                 queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
-        facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in asked]
+        by_end = partial(defaultdict[Term, set[Term]], set)
+        facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(by_end) for _ in asked]
         solutions = self.graph.select(Query.union(queries)) if queries else Solutions()
-        by_step: dict[tuple[Term, Term, Direction], dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
+        by_step: dict[tuple[Term, Term, Direction], dict[Term, set[Term]]] = defaultdict(by_end)
         for found in solutions:
             led: Direction = "forward" if "forward" in found else "inverse"
             by_step[found["n"], found["p"], led][found["x"]].add(found[led])
@@ -485,5 +487,6 @@ def _unit_of(predicate: IRI, ends: Sequence[Term]) -> str:
     ('g', '')
     """
     kinds = {end.datatype.value for end in ends if isinstance(end, Literal)}
-    own = [local_name(IRI(kind)).lower() for kind in kinds if not OF_RDF.match(kind)]
-    return unit_named(local_name(predicate)) or (own[0] if len(own) == len(kinds) == 1 else "")
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    datatype = local_name(IRI(kind)).lower() if kind and not OF_RDF.match(kind) else ""
+    return unit_named(local_name(predicate)) or datatype

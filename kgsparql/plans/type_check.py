@@ -172,10 +172,15 @@ def terms_in(plan: a.Plan) -> set[Term]:
     >>> [term.value for term in terms_in(a.Count(a.Instances(IRI("http://e.org/City"))))]
     ['http://e.org/City']
     """
-    values = [getattr(part, each.name) for part in parts(plan) for each in fields(part)]
-    flat = [one for value in values for one in (value if type(value) is tuple else (value,))]
-    steps = [step.predicate for value in flat if isinstance(value, PropertyPath) for step in value.steps]
-    return {*steps, *(one for one in flat if isinstance(one, IRI | Literal))}
+    found: set[Term] = set()
+    for part in parts(plan):
+        for each in fields(part):
+            value = getattr(part, each.name)
+            if isinstance(value, PropertyPath):
+                found.update(step.predicate for step in value.steps)
+            else:
+                found.update(o for o in (value if type(value) is tuple else (value,)) if isinstance(o, IRI | Literal))
+    return found
 
 
 def too_large(plan: a.Plan, graph: KnowledgeGraph) -> tuple[IRI, int] | None:
