@@ -235,7 +235,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             take_up(session, asking.after, asking.language)
         translate(session, asking.language)
         if self.indexes.embedder is None:
-            session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
+            session.notes.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
 
     def _prepared_parts(

@@ -37,7 +37,7 @@ def checked_question(text: str) -> str:
         raise LimitError(message, hint="ask a shorter question")
     kept = (" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cs", "Cf"})
     question = " ".join("".join(kept).split())
-    if not any(c.isalnum() for c in question):
+    if not any(map(str.isalnum, question)):
         hint = "write what you want to know; kgsparql info -k GRAPH shows some questions"
         raise QuestionError("the question is empty", hint=hint)
     return question

@@ -118,7 +118,7 @@ def choose(
     reply = session.ask_model(Call(purpose, rules, text, members, partial(numbers, count=len(lines))))
     if reply is not None and reply.dropped:
         some = f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
-        session.fall_back(purpose, some if reply.numbers else "no number of the list in the reply")
+        session.notes.fall_back(purpose, some if reply.numbers else "no number of the list in the reply")
     if reply is None or (not reply.numbers and reply.dropped):
         return ranked_choices(candidates, purpose, at_most, session)
     order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))

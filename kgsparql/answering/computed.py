@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
 from kgsparql.answering.session import Session
@@ -46,31 +48,24 @@ def computed_retrieval(
             return Retrieval(gaps=gaps, is_judged=True)
     if isinstance(found.plan, a.Top) and found.plan.number == 1 and len(found.rows) > _MOST_FIRST:
         gaps = (rival("each of the first", f"the {len(found.rows) - 1:,} others"), *gaps)
-    examples = [own.example for own in found.left_out]
     following = found.compared.next if found.compared is not None else ()
-    label = session.labels(
-        [
-            *terms_in(found.plan),
-            *found.terms,
-            *examples,
-            *(own for own in (*found.measured, *(one for pair in following for one in pair)) if own is not None),
-        ],
-        in_grace=True,
-    ).__getitem__
+    examples = (own.example for own in found.left_out)
+    shown_terms = chain(terms_in(found.plan), found.terms, examples, found.measured, *following)
+    label = session.labels(filter(None, shown_terms), in_grace=True).__getitem__
     gaps = (*gaps, *(not_all(own.in_words(label)) for own in found.left_out))
     reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), _cited_facts(found)
     facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}"
     basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""
-    sources = tuple(Source(member.name) for member in session.graph.members)
+    cited = partial(CitedTriple, sources=tuple(Source(member.name) for member in session.graph.members))
     item = EvidenceItem(
         kind="computed", text=f"{reading} = {best_text(found, label) if found.measured else value}{basis}",
-        triples=tuple(CitedTriple(triple, sources=sources) for triple in shown), query=found.query, score=score,
+        triples=tuple(map(cited, shown)), query=found.query, score=score,
         ends=found.items, cuts=(Cut("rows", len(found.rows)),) if found.is_cut else (), marker=COMPUTED_MARKER,
     )  # fmt: skip
-    session.note_cuts(item.cuts)
+    session.notes.add_cuts(item.cuts)
     terms = found.items or dict.fromkeys(row[0] for row in found.rows)
     answers = tuple(AnswerTerm(term, label(term), score, (COMPUTED_MARKER,)) for term in terms if term is not None)
-    draft = _computed_draft(found, value, answers, label, session)
+    draft = _computed_draft(found, reading, value, answers, session, why=_why_nothing(found, label, session))
     return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
 
 
@@ -81,7 +76,7 @@ def _cited_facts(found: Computed) -> tuple[Triple, ...]:
     parts.append(tuple(sorted(found.facts, key=lambda fact: named.isdisjoint((fact.subject, fact.object)))))
     if len(found.facts) > _MAX_CITED:
         parts = [part[:_CITED_SAMPLE] for part in parts]
-    return tuple(dict.fromkeys(fact for part in parts for fact in part))
+    return tuple(dict.fromkeys(chain(*parts)))
 
 
 def best_text(found: Computed, label: Label) -> str:
@@ -110,12 +105,10 @@ def computed_words(found: Computed, label: Label) -> str:
 
 
 def _computed_draft(
-    found: Computed, value: str, answers: tuple[AnswerTerm, ...], label: Label, session: Session
+    found: Computed, reading: str, value: str, answers: tuple[AnswerTerm, ...], session: Session, *, why: str
 ) -> Draft:
     """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
-    reading = reading_in_words(found.plan, label)
     shown = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
-    why = _why_nothing(found, label, session)
     if value == _NOTHING:
         none = NO_NUMBER if found.is_no_number else "Nothing in this graph"
         return Draft(f"{session.say(none)} [{COMPUTED_MARKER}]\n{shown}{why}", sufficient=False)

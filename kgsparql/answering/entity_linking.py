@@ -74,7 +74,8 @@ def _missing_notes(
             meant = f"the nearest names are: {named(near)}" if near else "nothing is like that"
         texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
         yield Note(MISSING_NAME, f"looked for {texts}; {meant}")
-    yield from (Note("labels", line) for line in linker.notes(links))
+    for line in linker.notes(links):
+        yield Note("labels", line)
 
 
 def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[LinkedEntity, ...]:
@@ -90,7 +91,7 @@ def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[
         except GRAPH_FAILED as error:
             session.notes.append(f"{_LOOKING_TEXT} {error.message}", code=code)
         else:
-            session.note_cuts(found.cuts)
+            session.notes.add_cuts(found.cuts)
             session.same = found.items
             new = (failure for failure in graph.failures if failure not in before)
             session.notes.extend(Note(code, f"{_LOOKING_TEXT} {failure}", failure.cause) for failure in new)

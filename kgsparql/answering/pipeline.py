@@ -29,6 +29,7 @@ from kgsparql.linking.words import words
 from kgsparql.models.chat_completion import Call, plain
 from kgsparql.rdf.terms import normalised, printable
 from kgsparql.reading.gaps import Gap, other_kind
+from kgsparql.reading.translation import Translation
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
 
@@ -176,7 +177,8 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     made = Answer(
         question=session.original, status="partial" if session.graph.failures else outcome,
         text=known_text or text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
-        linked=tuple(_at_own_place(link, session) for link in session.links),
+        linked=session.links if (read := session.translation) is None
+        else tuple(_at_own_place(link, read) for link in session.links),
         grounding="model" if known_text else draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
@@ -232,12 +234,12 @@ def _in_own_words(gap: Gap, session: Session) -> Gap:
     return replace(gap, words=words, values=values).translated(session.sentences)
 
 
-def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:
+def _at_own_place(link: LinkedEntity, read: Translation) -> LinkedEntity:
     """Tell where in the question as it was asked a name stands."""
-    if session.translation is None or link.mention.start < 0:
+    if link.mention.start < 0:
         return link
-    start, end = session.translation.place_of(link.mention.start, link.mention.end)
-    return replace(link, mention=replace(link.mention, text=session.original[start:end], start=start, end=end))
+    start, end = read.place_of(link.mention.start, link.mention.end)
+    return replace(link, mention=replace(link.mention, text=read.original[start:end], start=start, end=end))
 
 
 def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judged: bool) -> Answer:

@@ -174,8 +174,11 @@ def read_whole(session: Session) -> Form:
     words = asked.read
     covered = {at for chunk in words.chunks for at in chunk.span}
     known = own.empty_words | own.verbs | own.superlatives.keys() | own.comparatives.keys() | own.imperatives
-    left = [at for at, text in enumerate(words.texts) if at not in covered and text not in known]
-    left = [at for at in left if not (own.is_participle(words.texts[at]) or words.is_type_word(at))]
+    left = [
+        at
+        for at, text in enumerate(words.texts)
+        if not (at in covered or text in known or own.is_participle(text) or words.is_type_word(at))
+    ]
     values = _values_among(left, words, session)
     if values:
         session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain, islice
+from operator import attrgetter
 
 from kgsparql.answering.answer import Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
@@ -74,7 +75,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     session.looked_at = profiler.known
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
     view.classes_of(name.term for chunk in words.chunks for name in chunk.entities[:MEANINGS])
-    content = {text for text in words.texts if text not in own.empty_words}
+    content = {*words.texts} - own.empty_words
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
     reading = Planner(view, fit, asked, is_strict=is_strict).plan()
@@ -90,8 +91,10 @@ def _place_in_list(asked: Form) -> tuple[int, int] | None:
     texts, own = asked.read.texts, asked.language
     if (one := asked.phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
         return one.position, -one.rank if one.is_largest else one.rank - 1
-    places = (p for chunk in asked.phrase.chunks for p in chunk.span if texts[p] in own.ordinals)
-    return next(((p, own.ordinals[texts[p]] - 1) for p in places), None)
+    for place in chain.from_iterable(map(attrgetter("span"), asked.phrase.chunks)):
+        if texts[place] in own.ordinals:
+            return place, own.ordinals[texts[place]] - 1
+    return None
 
 
 def _read_event(asked: Form, reading: PlannedReading, session: Session) -> QuestionRead:
@@ -239,7 +242,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     sort = sort_gap_of(session.question, computed.items, (), session)
     kinds = [] if sort is None else [sort]
     last = session.compared_labels([match.path.steps[-1].predicate for match in found.reading.how], in_grace=True)
-    kinds += amount_gaps([term for row in computed.rows for term in row], [*last.values()], session)
+    kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
@@ -248,11 +251,10 @@ def _unsaid_part(found: ReadQuestion) -> Retrieval | None:
     """Say that nothing is known of what is asked of a class or a thing, where its plan is all of that, and no more."""
     plan = found.reading.plan
     items = plan.items if isinstance(plan, a.Count | a.Exists) else plan
-    if all(doubt.position < 0 for doubt in found.reading.doubts):
-        return None
-    if items is None or not (isinstance(items, a.Instances) or _checks_a_name(plan)):
-        return None
-    return Retrieval(gaps=found.gaps, is_judged=True)
+    is_bare = isinstance(items, a.Instances) or _checks_a_name(plan)
+    if is_bare and any(doubt.position >= 0 for doubt in found.reading.doubts):
+        return Retrieval(gaps=found.gaps, is_judged=True)
+    return None
 
 
 def says_nothing(plan: a.Plan | None) -> bool:
@@ -284,17 +286,15 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap
     What the linker took for a name may be none; of things called just the same, those count that have an answer, too.
     """
     read, used, doubts = {n.term for c in found.asked.read.chunks for n in c.entities}, terms_in(plan), list[Gap]()
-    for link in (link for link in session.links if link.term in read):
-        others = [one.term for one in link.likely_alternatives if isinstance(one.term, IRI)]
-        is_whole = link.label.casefold() == link.mention.text.casefold()
-        taken = next((term for term in (link.term, *others) if term in used), None)
-        if (
-            is_whole
-            and taken is not None
-            and not any(_has_answer(plan, taken, o, session) for o in others if o != taken)
-        ):
+    for link in session.links:
+        if link.term not in read:
             continue
-        doubts += other_meanings(used, [link], session.question)
+        others = [one.term for one in link.likely_alternatives if isinstance(one.term, IRI)]
+        taken = next(filter(used.__contains__, (link.term, *others)), None)
+        rivals = [one for one in others if one != taken]
+        is_whole = link.label.casefold() == link.mention.text.casefold()
+        if not (is_whole and taken and not any(_has_answer(plan, taken, one, session) for one in rivals)):
+            doubts += other_meanings(used, [link], session.question)
     return tuple(doubts)
 
 

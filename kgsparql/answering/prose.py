@@ -7,6 +7,7 @@ what makes it so is among the facts of its markers; or it says in other words wh
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.sentence_check import SentenceCheck
@@ -41,9 +42,8 @@ def with_prose(made: Answer, session: Session) -> Answer:
 
     A model that fails is a note; what it says that does not hold is only counted.
     """
-    chosen = chosen_evidence(made)
-    is_of_graph = made.status == "answered" and made.grounding == "graph" and len(chosen) > 0
-    if session.writer is None or not is_of_graph:
+    is_of_graph = made.status == "answered" and made.grounding == "graph"
+    if session.writer is None or not is_of_graph or not len(chosen := chosen_evidence(made)):
         return made
     shown: tuple[str, ...] = ()
     notes, dropped, writing = made.notes, 0, replace(session, model=session.writer)
@@ -71,7 +71,7 @@ def with_prose(made: Answer, session: Session) -> Answer:
 def chosen_evidence(made: Answer) -> Evidence:
     """Return what the answer itself rests on; of ranked candidates, what the best came from."""
     best = (one.markers[:1] if made.is_ranked else one.markers for one in made.best)
-    return made.evidence.keep([marker for markers in best for marker in markers] or made.cited)
+    return made.evidence.keep([*chain.from_iterable(best)] or made.cited)
 
 
 def _sentences_in(text: str) -> list[str]:

@@ -101,7 +101,7 @@ class _Talk:
 
 def _told_choice(said: SaidReading, readings: Sequence[Reading], session: Session) -> SaidReading:
     if said.dropped:
-        session.fall_back("reading", f"{said.dropped} of what the reply chose is not on the list")
+        session.notes.fall_back("reading", f"{said.dropped} of what the reply chose is not on the list")
     kept = tuple(printable(readings[n - 1].text, 120) for n in said.numbers)
     by = "" if session.model is None else session.model.name
     session.emit(CandidatesChosen(purpose="reading", chosen_by=by, kept=kept, pruned=len(readings) - len(kept)))

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, get_type_hints
+from itertools import chain
+from typing import ClassVar, NamedTuple, get_type_hints
 
 from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Reading, Retrieval, more_text
 from kgsparql.answering.session import Session
@@ -36,18 +37,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def check_ranges(method: Any) -> None:
-    """Check the options of a method against the ranges of its fields; ``None`` is in every range.
-
-    :raises OptionError: for the first option that is out of its range.
-    """
-    for name, within in _ranges_of(type(method)):  # type: ignore[arg-type]
-        value = getattr(method, name)
-        if value is not None and not within.least <= value <= within.most:
-            hint = f"from {within.least:,} to {within.most:,}"
-            raise OptionError(f"{method.name}: {name}={value} is out of range", hint=hint)
 
 
 @cache
@@ -143,8 +132,7 @@ def compose_from_templates(retrieval: Retrieval, say: Callable[[str], str] = str
 
 def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Labels:
     """Return a label for every term of the evidence, and of some besides."""
-    terms = [*besides, *(term for triple in evidence.triples for term in triple)]
-    return labels_from_items(evidence, session.labels(terms, in_grace=True))
+    return labels_from_items(evidence, session.labels(chain(besides, *evidence.triples), in_grace=True))
 
 
 class Cost(NamedTuple):
@@ -174,7 +162,15 @@ class Retriever(ABC):
     computes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        """Check the options against the ranges of their fields; ``None`` is in every range.
+
+        :raises OptionError: for the first option that is out of its range.
+        """
+        for name, within in _ranges_of(type(self)):
+            value = getattr(self, name)
+            if value is not None and not within.least <= value <= within.most:
+                hint = f"from {within.least:,} to {within.most:,}"
+                raise OptionError(f"{self.name}: {name}={value} is out of range", hint=hint)
 
     @abstractmethod
     def cost(self, *, entities: int = 1, mediators: int = 1) -> Cost:

@@ -15,7 +15,7 @@ from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
 from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.notes import Cut, Note
+from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import Passages
@@ -161,14 +161,6 @@ class Session:
         """Run a step that may end early: if the budget is spent, or an endpoint gone, what was found stands."""
         return self.notes.within_budget()
 
-    def fall_back(self, purpose: str, reason: str) -> None:
-        """Count something that was done in the second-best way."""
-        self.notes.fall_back(purpose, reason)
-
-    def note_cuts(self, cuts: Iterable[Cut]) -> None:
-        """Have the reader know what a limit left out."""
-        self.notes.add_cuts(cuts)
-
     def set_links(self, links: tuple[LinkedEntity, ...]) -> None:
         """Take these for what the question is about."""
         self.links = links
@@ -192,7 +184,7 @@ class Session:
             self.rounds -= 1  # there was no call
             raise
         except ModelReplyError as error:
-            self.fall_back(call.purpose, f"{error.message} [{error.code}]")
+            self.notes.fall_back(call.purpose, f"{error.message} [{error.code}]")
             if required:
                 raise
             return None
@@ -234,7 +226,7 @@ class Session:
         left = self.usage.calls_left
         if self.model is None or left is None or left > 1:
             return True
-        self.fall_back(purpose, "the last model call of the budget is kept for the answer")
+        self.notes.fall_back(purpose, "the last model call of the budget is kept for the answer")
         return False
 
     def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:

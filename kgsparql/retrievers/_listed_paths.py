@@ -83,7 +83,7 @@ def enumerate_paths(
 
     def note_cut(start: IRI, what: str, limit: int, known: int | None, message: str) -> None:
         name = session.labels([one.term for one in links], in_grace=True)[start]
-        session.note_cuts([Cut(what, limit, known, name, f"paths from {name}: {message}")])
+        session.notes.add_cuts([Cut(what, limit, known, name, f"paths from {name}: {message}")])
 
     def keep(enumeration: Enumeration, level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
         start = enumeration.link.term

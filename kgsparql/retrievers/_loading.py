@@ -46,14 +46,19 @@ def _built_in() -> set[str]:
     return {module.name for module in modules if not module.name.startswith("_")}
 
 
+@cache
+def _built_in_method(name: str) -> type[Retriever]:
+    module = vars(import_module(f"{__package__}.{name}"))
+    return next(kind for kind in module.values() if _is_method(kind) and kind.name == name)  # type: ignore[no-any-return]
+
+
 def find(name: str) -> type[Retriever]:
     """Find the class of a method; a built-in one is never another package's, and ``module:Class`` is one's own.
 
     :raises OptionError: if there is none, or what another package registered is none.
     """
     if name in _built_in():
-        module = vars(import_module(f"{__package__}.{name}"))
-        return next(kind for kind in module.values() if _is_method(kind) and kind.name == name)  # type: ignore[no-any-return]
+        return _built_in_method(name)
     from importlib.metadata import EntryPoint, entry_points  # no method of ours needs them
 
     own = [EntryPoint(name, name, _GROUP)] if ":" in name else []

@@ -90,7 +90,7 @@ class FactSheet:
         if len(lines) > MAX_CHOICES:
             told = [_text_of(line, labels) for line in lines]
             best = sorted(places_by_likeness(session.masked_question, told, session)[:MAX_CHOICES])
-            session.note_cuts([Cut("facts that a model reads", MAX_CHOICES, len(lines))])
+            session.notes.add_cuts([Cut("facts that a model reads", MAX_CHOICES, len(lines))])
             lines = [lines[place] for place in best]
         numbers: dict[Term, int] = {}
         by_text: dict[str, ReadLine] = {}
@@ -131,7 +131,7 @@ class FactSheet:
         if said is None:
             return None
         if said.dropped:
-            session.fall_back(purpose, f"{said.dropped} of what the reply names is not in the facts")
+            session.notes.fall_back(purpose, f"{said.dropped} of what the reply names is not in the facts")
         kept = tuple(printable(self.names[number - 1], 120) for number in said.answers)
         session.emit(
             CandidatesChosen(

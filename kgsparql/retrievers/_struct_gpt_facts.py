@@ -153,7 +153,7 @@ def found_facts(
                 else:
                     plain.setdefault(unit[0].end, unit)
         if plain or mediated:
-            session.note_cuts(cuts)
+            session.notes.add_cuts(cuts)
             units = (*plain.values(), *mediated)
             found.append(FoundFacts(expansion.walk, units, expansion.score, tuple(cuts)))
     return found
@@ -186,10 +186,10 @@ def _fetched_neighbours(
     if not any(is_opaque(topic, session) for topic in topics):
         mediators = [end for end in iris if is_opaque(end, session)]
         if len(mediators) > _MAX_MEDIATORS:
-            session.note_cuts([Cut("nodes without a name looked behind", _MAX_MEDIATORS, len(mediators))])
+            session.notes.add_cuts([Cut("nodes without a name looked behind", _MAX_MEDIATORS, len(mediators))])
         some, way = mediators[:_MAX_MEDIATORS], session.direction
         behind = neighbours(session.graph, some, direction=way, limit=_MAX_TERMS_BEHIND)
-        session.note_cuts(behind.cuts)
+        session.notes.add_cuts(behind.cuts)
         for group in behind.items:
             beyond.setdefault(group.entity, []).extend(group.hops)
     known: KnownNeighbours = dict.fromkeys(wanted, ((), ()))
@@ -250,7 +250,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     for one in some:
         if len(one.shown) < len(one.units):
             where = walk_text(one.walk, labels)
-            session.note_cuts([Cut("facts shown", len(one.shown), len(one.units), where)])
+            session.notes.add_cuts([Cut("facts shown", len(one.shown), len(one.units), where)])
     return some
 
 

@@ -139,7 +139,7 @@ def expanded_offers(
     """Find the paths to the neighbours of each offer, and add what is found to the known groups."""
     wanted = ((one.way.end, one.step) for one in chosen if (one.way.end, one.step) not in groups)
     found = groups_of(wanted, session, limit=NEIGHBOURS_PER_PREDICATE)
-    session.note_cuts(found.cuts)
+    session.notes.add_cuts(found.cuts)
     groups |= {(group.entity, group.step): group for group in found.items}
     expanded = []
     for one in chosen:

@@ -58,7 +58,7 @@ def predicate_counts(
     found = [predicates(session.graph, plain, direction=session.direction, skip=skip)]
     if starts:
         found.append(predicates(session.graph, starts, direction=session.direction, skip=skip - {RDF_TYPE}))
-    session.note_cuts(cut for own in found for cut in own.cuts)
+    session.notes.add_cuts(cut for own in found for cut in own.cuts)
     counts: dict[Term, list[NeighbourGroup]] = {}
     for count in (count for own in found for count in own.items if count.step != Step(RDF_TYPE)):
         counts.setdefault(count.entity, []).append(count)
@@ -269,7 +269,7 @@ def places_by_likeness(question: str, texts: Sequence[str], session: Session) ->
     """
     order, rest = list(range(len(texts))), list[int]()
     if len(texts) > _MAX_COMPARED_BY_MEANING and not isinstance(session.ranker, BM25Ranker):
-        session.note_cuts([Cut("names compared by meaning", _MAX_COMPARED_BY_MEANING, len(texts))])
+        session.notes.add_cuts([Cut("names compared by meaning", _MAX_COMPARED_BY_MEANING, len(texts))])
         order = _places_by_score(BM25Ranker().rank(question, texts))
         order, rest = order[:_MAX_COMPARED_BY_MEANING], order[_MAX_COMPARED_BY_MEANING:]
     scores = session.ranker.rank(question, [texts[i] for i in order])
@@ -311,7 +311,7 @@ def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, step
             reached.setdefault(way.end, []).append(way)
     onward = list(reached)
     if len(onward) > frontier:
-        session.note_cuts([Cut("neighbours walked on from", frontier, len(onward))])
+        session.notes.add_cuts([Cut("neighbours walked on from", frontier, len(onward))])
     found = neighbours(session.graph, onward[:frontier], direction=session.direction, limit=SHOWN)
     # A line is partial if it continues a line that was cut, or one with an end that was not walked on from.
     partial = {(line.start, line.path) for line in own if not line.exact or line.count > len(line.ways)}

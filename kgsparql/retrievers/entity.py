@@ -114,7 +114,7 @@ class Entity(Retriever):
         with session.within_budget():
             groups += groups_near(matched.values(), session, limit=SHOWN)
             found_texts = texts(session.graph, matched, languages=session.labels.languages)
-            session.note_cuts(found_texts.cuts)
+            session.notes.add_cuts(found_texts.cuts)
             about += found_texts.items
         if matched:
             with session.within_budget():
@@ -126,7 +126,7 @@ class Entity(Retriever):
             with session.within_budget():
                 items += self._passage_items(matched, groups, about, session)
         evidence = Evidence(items)
-        session.note_cuts(cut for item in evidence for cut in item.cuts)
+        session.notes.add_cuts(cut for item in evidence for cut in item.cuts)
         found = Retrieval(evidence, _answer_candidates(evidence, session))
         return self._context_answer(found, session) or found
 

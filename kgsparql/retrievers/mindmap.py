@@ -166,7 +166,7 @@ class MindMap(Retriever):
             with session.within_budget():
                 lines = _completed_lines(lines, session)
         evidence = Evidence([*paths, *lines])
-        session.note_cuts(cut for item in evidence for cut in item.cuts)
+        session.notes.add_cuts(cut for item in evidence for cut in item.cuts)
         found_all = Retrieval(evidence, _answer_candidates(evidence, len(paths), session))
         if not session.model_reads or not len(evidence):
             return found_all
@@ -223,7 +223,7 @@ class MindMap(Retriever):
                 else:
                     found.append([])
                 start = end
-        session.note_cuts(cuts)
+        session.notes.add_cuts(cuts)
         return [segments for segments in found if segments]
 
 

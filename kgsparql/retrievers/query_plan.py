@@ -201,7 +201,7 @@ class _PlanWriting:
             mend_links(session, [one for one in self.found if one.term in used])
         elif self.remark and not self.refused:
             why = (self.fault or self.remark).partition(";")[0]
-            session.fall_back("plan", f"no plan that can be run: {printable(why, 160)!r}")
+            session.notes.fall_back("plan", f"no plan that can be run: {printable(why, 160)!r}")
 
     def _is_settled(self, written: WrittenPlan) -> bool:
         """Take in a reply; whether nothing more is asked."""

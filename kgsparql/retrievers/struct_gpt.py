@@ -201,7 +201,7 @@ class StructGPT(Retriever):
         if len(ends) > self.entities_per_step:
             labels = session.labels(ends)
             order = places_by_likeness(session.masked_question, [labels[end] for end in ends], session)
-            session.note_cuts([Cut("entities gone on from", self.entities_per_step, len(ends))])
+            session.notes.add_cuts([Cut("entities gone on from", self.entities_per_step, len(ends))])
             ends = [ends[i] for i in order[: self.entities_per_step]]
         onward = {walk: {end: ways[end] for end in ends if end in ways} for walk, ways in reached.items()}
         return {walk: ways for walk, ways in onward.items() if ways}
@@ -243,7 +243,9 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
     if reply is None:
         return list(found)
     if reply.dropped:
-        session.fall_back("constraints", f"{reply.dropped} of the numbers in the reply not on the list or unreadable")
+        session.notes.fall_back(
+            "constraints", f"{reply.dropped} of the numbers in the reply not on the list or unreadable"
+        )
     wanted: dict[Step, list[IRI | Literal]] = {}
     for number in reply.numbers:
         step, value = pairs[number - 1]
