@@ -28,8 +28,7 @@ from tests.engines import WatchedGraph
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import FIXTURES, NOBEL, graph_of
 
-D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
-QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
+D, QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 PUBLIC = EndpointProfile(is_public=True, has_many_labels=True)
 

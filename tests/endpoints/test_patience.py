@@ -97,6 +97,3 @@ def test_an_engine_is_told_how_long_a_query_may_take_and_one_that_hangs_is_asked
 def built(url: str, profile: EndpointProfile) -> HttpRequest:
     sent = SparqlRequest(url, "all", "SELECT * { ?s ?p ?o }", 1.0, profile=profile)
     return senders.built_request(Address.parse(url), url, sent, "GET", 5.0)
-
-
-ABOUT = Query("neighbours_forward", "SELECT ?s ?n WHERE { <http://e.org/Zürich> ?s ?n }")

@@ -1,7 +1,6 @@
 """What public endpoints reply is used again for a while: whole results, and nothing else."""
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,6 @@ import pytest
 from kgsparql import EndpointGraph, EndpointProfile, KgsparqlError, Query, open_graph
 from kgsparql.graphs.protocol import senders as recorded
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
-from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, reply, results
 from tests.world import kept_kinds
 
@@ -142,17 +140,6 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
         assert len(graph.select(SOME)) == len(graph.select(SOME)) == 2
         assert len(server.requests) == 2
     assert len([line for line in told if "results are not kept" in line]) == 1
-
-
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    """A cache directory with a reply of a public endpoint in it."""
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-
-    def keep(url: str) -> None:
-        asked(url, tmp_path / "cache" / RESPONSE_FILE)
-
-    return keep
 
 
 def test_an_opened_graph_keeps_replies_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

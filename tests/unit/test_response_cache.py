@@ -98,10 +98,6 @@ def test_a_store_that_somebody_else_is_writing_to_can_be_read(
     assert kept.get("model", {"x": 1}) == {}
 
 
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.parent.iterdir())
-
-
 CURIE = {"type": "uri", "value": "http://e.org/curie", "label": "Marie Curie"}
 
 
