@@ -83,7 +83,8 @@ def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[
     if len(session.graph.members) == 1 or not links:
         return ()
     limit_s = session.usage.budget.max_seconds
-    graph = session.graph.optional(None if limit_s is None else limit_s * _OPTIONAL_SHARE)
+    most_s = None if limit_s is None else limit_s * _OPTIONAL_SHARE
+    graph = replace(session.graph, graph=session.graph.graph.with_own_failures(), most_s=most_s)
     before, code = graph.failures, "equivalents_failed"
     with session.within_budget():
         try:

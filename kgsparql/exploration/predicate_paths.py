@@ -289,7 +289,7 @@ class _AdjacencySteps(_QuerySteps):
 
 def _steps_from(start: IRI, asked: _Asked) -> _QuerySteps:
     view = asked.graph.adjacency_view()
-    if view is None or view.adjacency.has_statements or view.adjacency.number(start) is None:
+    if view is None or view.adjacency.number(start) is None:
         return _QuerySteps(asked)
     return _AdjacencySteps(asked, view)
 

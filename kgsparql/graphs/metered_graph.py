@@ -47,10 +47,6 @@ class MeteredGraph(KnowledgeGraph):
         """Return the same graph, counted, without limits."""
         return replace(self, limited=False)
 
-    def optional(self, most_s: float | None) -> MeteredGraph:
-        """Return the same graph for optional queries: each has ``most_s``; a member that fails is asked again later."""
-        return replace(self, graph=self.graph.with_own_failures(), most_s=most_s)
-
     def unfiltered(self) -> MeteredGraph:
         """Return the same graph with its identifiers, pictures and statements: for lookups, where nothing is walked."""
         return replace(self, ignored=IgnoredPredicates(qualifiers=True))
@@ -103,9 +99,8 @@ class MeteredGraph(KnowledgeGraph):
         return self.ignored.without(solutions)
 
     def adjacency_view(self) -> AdjacencyView | None:
-        """Return the adjacency, without ignored predicates; queries alone tell the statements of a Wikibase apart."""
-        view = self.graph.adjacency_view()
-        if view is None or view.adjacency.has_statements:
+        """Return the adjacency, without ignored predicates."""
+        if (view := self.graph.adjacency_view()) is None:
             return None
         check = partial(self.usage.check, in_grace=not self.limited)
         view = replace(view, drops=self.ignored.drops, check=check)

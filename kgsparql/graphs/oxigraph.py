@@ -45,8 +45,8 @@ class OxigraphGraph(KnowledgeGraph):
     :param sources: IRI of a named graph → how to cite it, where that is not by ``name`` and the IRI.
     :param stored: the files it was filled from.
     :param directory: where the store is on disk; ``None`` for one in memory.
+    :param mark: returns what differs after a change of quads that may change; ``None`` to look at these.
     :ivar processes: run its queries, and those of users.
-    :ivar follow: returns the store that is to be read from now on.
     :ivar reopen: opens it again, of files that may have changed.
     :ivar is_in_memory: its quads were loaded into memory here; a store made in Python may be one on disk.
     :ivar revision: of which an adjacency may be kept; ``None`` for quads that may change, or to do without one.
@@ -63,7 +63,7 @@ class OxigraphGraph(KnowledgeGraph):
     def __init__(
         self, store: ox.Store, *, name: str, fingerprint: str | Callable[[], str] | None,
         sources: Mapping[str, Source] | None = None, stored: Iterable[StoredSource] = (),
-        revision: Revision | None = None, directory: Path | None = None,
+        revision: Revision | None = None, directory: Path | None = None, mark: Callable[[], object] | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self.directory = directory
@@ -78,12 +78,11 @@ class OxigraphGraph(KnowledgeGraph):
         self._opened: list[Adjacency] = []  # one at most; views for one question share it
         self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
         self._named: dict[IRI, bool] = {}
-        self.follow: Callable[[], ox.Store] = lambda: store
         self._count, self._count_from = 0, 0.0
-        self._mark = self._content_mark() if fingerprint is None else None
         self.reopen: Callable[[], KnowledgeGraph] | None = None
-        mark = self._content_mark if fingerprint is None else lambda: None
-        self.processes = QueryProcesses(store, mark, in_memory=self.is_in_memory)
+        self._mark_of_now = mark or (self._content_mark if fingerprint is None else lambda: None)
+        self._mark = self._mark_of_now()
+        self.processes = QueryProcesses(store, self._mark_of_now, in_memory=self.is_in_memory)
         self._check: Callable[[], None] = lambda: None
         self._whole = self
 
@@ -109,15 +108,14 @@ class OxigraphGraph(KnowledgeGraph):
 
     def refreshed(self) -> Self:
         """Return the same graph; where its quads changed, another one, of which nothing is remembered."""
-        is_same = self._mark is None or (self.follow() is self.store and self._content_mark() == self._mark)
-        return self if is_same else self.reopened()
+        return self if self._mark_of_now() == self._mark else self.reopened()
 
     def reopened(self) -> Self:
         """Return the graph as it is now, of which nothing is remembered."""
         if self.reopen is not None:
             return cast("Self", self.reopen())
         return type(self)(
-            self.follow(), name=self.name, fingerprint=self._fingerprint, sources=self._sources, stored=self.stored,
+            self.store, name=self.name, fingerprint=self._fingerprint, sources=self._sources, stored=self.stored,
             revision=self.revision, directory=self.directory,
         )  # fmt: skip
 
@@ -236,7 +234,8 @@ class OxigraphGraph(KnowledgeGraph):
 
     def adjacency_view(self) -> AdjacencyView | None:
         """Return its triples as an adjacency; ``None`` where none is kept."""
-        return None if self.adjacency is None else AdjacencyView(self.adjacency)
+        kept = self.adjacency  # queries alone tell the statements of a Wikibase apart
+        return None if kept is None or kept.has_statements else AdjacencyView(kept)
 
     def built_adjacency(self, progress: Progress | None = None) -> Adjacency | None:
         """Return the adjacency, made now if none is kept; ``None`` for a graph so small or large that it has none.

@@ -186,7 +186,5 @@ def _stored_graph(source: GraphSource, name: str | None) -> OxigraphGraph:
     called = name or "store"
     unnamed = [graph for graph in store.named_graphs() if isinstance(graph, ox.BlankNode)]
     sources = {key: Source(called) for graph in unnamed for key in (graph.value, str(graph))}
-    graph = OxigraphGraph(store, name=called, fingerprint=None, sources=sources)
-    if isinstance(source, RdflibCopy):
-        graph.follow = source.store
-    return graph
+    mark = source.store if isinstance(source, RdflibCopy) else None
+    return OxigraphGraph(store, name=called, fingerprint=None, sources=sources, mark=mark)
