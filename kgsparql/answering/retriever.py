@@ -173,8 +173,8 @@ class Retriever(ABC):
                 raise OptionError(f"{self.name}: {name}={value} is out of range", hint=hint)
 
     @abstractmethod
-    def cost(self, *, entities: int = 1, mediators: int = 1) -> Cost:
-        """Bound what a question costs; ``mediators`` is 1 where the graph states facts by nodes in between, else 0."""
+    def cost(self, *, entities: int = 1) -> Cost:
+        """Bound what a question about so many entities costs."""
 
     def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:  # noqa: ARG002 - of the question
         """Return the names in the question, and whether each names a type, where the method has them found by a model.

@@ -312,7 +312,12 @@ class _Lookup:
         self.ended: BudgetExceededError | None = None
         named: dict[Triple, list[Source]] = {}
         try:
-            self._find(triples, graph)
+            for at in range(0, len(triples), BATCH):  # what is found already is not lost with an endpoint
+                some = triples[at : at + BATCH]
+                asked = batched_select(graph, lambda chunk, _: lookup(chunk), some, key_of=_triple_in, chunk_size=BATCH)
+                found = {*map(_triple_in, asked.seen)}
+                self.held |= {triple: [self.source] for triple in some if triple in found}
+                self.open_.difference_update(t for t in some if t in found or t not in asked.over)
             held = [] if graph.is_remote and graph.named_graphs() == [] else [*self.held]
             for at in range(0, len(held), BATCH):
                 for solution in graph.select(lookup(held[at : at + BATCH], named_graphs=True)):
@@ -324,15 +329,6 @@ class _Lookup:
         except BudgetExceededError as error:
             self.ended = error
         self.held |= named
-
-    def _find(self, triples: Sequence[Triple], graph: MeteredGraph) -> None:
-        """Look the triples up, some at a time: what is found already is not lost with an endpoint."""
-        for at in range(0, len(triples), BATCH):
-            some = triples[at : at + BATCH]
-            asked = batched_select(graph, lambda chunk, _: lookup(chunk), some, key_of=_triple_in, chunk_size=BATCH)
-            found = {*map(_triple_in, asked.seen)}
-            self.held |= {triple: [self.source] for triple in some if triple in found}
-            self.open_.difference_update(triple for triple in some if triple in found or triple not in asked.over)
 
 
 def _triple_in(solution: Solution) -> Triple | None:

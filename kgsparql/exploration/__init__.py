@@ -8,7 +8,6 @@ from kgsparql.exploration.batched_select import (
     Label,
     NeighbourGroup,
     PredicatePath,
-    Text,
     walk_ends,
     walk_ways,
 )
@@ -19,7 +18,7 @@ from kgsparql.exploration.predicate_paths import paths_of_several
 from kgsparql.exploration.shortest_paths import shortest_paths
 
 __all__ = [
-    "Found", "Label", "NeighbourGroup", "PredicatePath", "Side", "Text",
+    "Found", "Label", "NeighbourGroup", "PredicatePath", "Side",
     "by_label", "degrees", "descriptions", "labels", "mediated_paths", "missing_sides", "neighbours",
     "paths_of_several", "predicate_counts", "predicates", "shortest_paths", "statement_sides",
     "texts", "types", "walk_ends", "walk_ways",

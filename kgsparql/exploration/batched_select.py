@@ -50,8 +50,7 @@ class NeighbourGroup:
         return [self.step.hop(self.entity, far) for far in self.neighbours]
 
 
-@dataclass(frozen=True, slots=True)
-class PredicatePath:
+class PredicatePath(NamedTuple):
     """A property path that leads somewhere."""
 
     path: PropertyPath
@@ -84,15 +83,6 @@ class Label:
     text: str
     language: str | None = None
     derived: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A literal that describes an entity."""
-
-    entity: IRI
-    predicate: IRI
-    literal: Literal
 
 
 K = TypeVar("K", bound=Hashable)

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import EndpointReplyError
-from kgsparql.exploration.batched_select import Found, Label, Text, entities_of, order_key, select_about
+from kgsparql.exploration.batched_select import Found, Label, entities_of, order_key, select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, LABELS, RDF_TYPE, Naming, is_mediator
 
 K = TypeVar("K")
@@ -228,7 +228,7 @@ def _types_in(solutions: Iterable[Solution], entities: Sequence[IRI]) -> dict[IR
     return {entity: tuple(sorted(classes, key=order_key)) for entity, classes in found.items()}
 
 
-def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> Found[Text]:
+def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> Found[Triple]:
     """Find the descriptions of each entity, in the order of predicates; of each those in the best language.
 
     Other languages than these, English, ``mul`` and no tag are asked for only where an entity has none of these.
@@ -241,13 +241,13 @@ def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequenc
     found = {entity for entity, _ in groups}
     others, more = _texts_by_predicate(graph, query, [entity for entity in starts if entity not in found])
     groups, cuts = groups | others, cuts + more
-    items: list[Text] = []
+    items: list[Triple] = []
     for entity in starts:
         for predicate in DESCRIPTIONS:
             literals = groups.get((entity, predicate), [])
             best = min((language_rank(literal.language, languages) for literal in literals), default=None)
             kept = [literal for literal in literals if language_rank(literal.language, languages) == best]
-            items.extend(Text(entity, predicate, literal) for literal in sorted(kept, key=order_key))
+            items.extend(Triple(entity, predicate, literal) for literal in sorted(kept, key=order_key))
     return Found(tuple(items), cuts)
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
 from kgsparql.exploration.adjacency_search import AdjacentSteps
-from kgsparql.exploration.batched_select import StepUse
+from kgsparql.exploration.batched_select import PredicatePath, StepUse
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import is_instant
@@ -118,11 +118,11 @@ class KnownSets:
 
     in_lists: set[a.ItemSet] = field(default_factory=set)
 
-    def steps_from(self, term: IRI) -> Iterator[tuple[PropertyPath, tuple[Term, ...]]]:
+    def steps_from(self, term: IRI) -> Iterator[PredicatePath]:
         """Yield where each step from a term leads, as far as that was read."""
         for items, ends in self.samples.items():
             if isinstance(items, a.Ends) and items.start == a.Items((term,)) and len(items.path.steps) == 1:
-                yield items.path, ends
+                yield PredicatePath(items.path, ends)
 
 
 @dataclass(slots=True)

@@ -48,7 +48,6 @@ class Enumeration:
     """
 
     link: LinkedEntity
-    paths: list[PropertyPath] = field(default_factory=list)
     ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
     whole: set[PropertyPath] = field(default_factory=set)
     kinds: dict[tuple[Step, ...], str] = field(default_factory=dict)
@@ -58,13 +57,16 @@ class Enumeration:
         """List the kind of the terms at each place of a path, the start first; empty where it is not known."""
         return [self.kinds.get(path.steps[:length], "") for length in range(len(path.steps) + 1)]
 
-    def add(self, found: Sequence[PredicatePath]) -> None:
+    @property
+    def paths(self) -> list[PropertyPath]:
+        """The paths, in the order in which they were found."""
+        return [path for path in self.ends if path.steps]
+
+    def add(self, found: Iterable[PredicatePath]) -> None:
         """Add paths, but for those over a term's class, and those from the start to itself."""
-        for item in found:
-            path, ends = item.path, item.ends
+        for path, ends in found:
             to_itself = len(path.steps) == 1 and ends == (self.link.term,)
             if path not in self.ends and Step(RDF_TYPE) not in path.steps and not to_itself:
-                self.paths.append(path)
                 self.ends[path] = ends[:SAMPLE]
 
     def walk(self, path: PropertyPath) -> Walk:
@@ -102,11 +104,11 @@ def enumerate_paths(
         note_cut(start, "first steps walked on from", first_steps, len(paths), told)
         return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:first_steps])]
 
-    def skipped(link: LinkedEntity) -> frozenset[IRI]:
-        return UNWALKED - {RDF_TYPE} if link.kind == "class" else UNWALKED
-
     with session.within_budget():
-        starts = [(one.link.term, skipped(one.link), partial(keep, one)) for one in enumerations]
+        starts = [
+            (one.link.term, UNWALKED - {RDF_TYPE} if one.link.kind == "class" else UNWALKED, partial(keep, one))
+            for one in enumerations
+        ]
         several = paths_of_several(
             session.graph, starts, max_hops=max_hops or 3, frontier=frontier, direction=session.direction
         )
@@ -160,7 +162,6 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
                 step, other = between[node]
                 enumeration.constraints.setdefault(shape, Constraint(1, step, (other,)))
                 shared.setdefault(shape, []).append(path.end)
-        enumeration.paths += [path for path in shared if path not in enumeration.ends]
         enumeration.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
 
 

@@ -164,10 +164,10 @@ def description_of(method: type[Retriever]) -> dict[str, Any]:
     hints = get_type_hints(method)
     try:
         made = method()
-        cost, others = made.cost(), {"entities": made.cost(entities=2), "mediators": made.cost(mediators=0)}
+        cost, of_two = made.cost(), made.cost(entities=2)
         bounds = {
-            what: {"value": int(most), "where": {name: 1 for name, own in others.items() if getattr(own, what) != most}}
-            for what, most in cost._asdict().items()
+            what: {"value": int(most), "where": {"entities": 1} if more != most else {}}
+            for (what, most), more in zip(cost._asdict().items(), of_two, strict=True)
         }
     except (AttributeError, TypeError, ValueError) as error:
         raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error

@@ -27,7 +27,7 @@ from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
-from kgsparql.rdf.terms import Labels, Literal, Term, as_iri, printable
+from kgsparql.rdf.terms import Labels, Literal, Term, Triple, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.reading.gaps import not_the_graphs
 from kgsparql.retrievers._walking import is_opaque, item_of_ways, places_by_likeness, query_through
@@ -251,8 +251,8 @@ def answered(
     back = (Path(way.end, tuple(hop.reversed for hop in reversed(way.hops))) for way in every)
     parts = _parts_of(chains, _ends_by_fact((*every, *back), session), known, session)
     apart = [term for term in wanted if term not in {way.end for way in chains}]
-    parts += [part for term in apart if (part := _part_with(term, used, found, session)) is not None]
     told_by = {fact for line in used for way in line.ways for fact in way.triples}
+    parts += [part for term in apart if (part := _part_with(term, told_by, found, session)) is not None]
     led_to = {way.end for way in chains if way.hops[-1].triple in told_by or len(way) < 2}
     lost = [term for term in wanted if term not in led_to]
     told = {triple for part in parts for triple in part.evidence.triples}
@@ -318,9 +318,8 @@ def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Ret
     return Retrieval(evidence, tuple(answers))
 
 
-def _part_with(term: Term, used: Sequence[ReadLine], found: Retrieval, session: Session) -> Retrieval | None:
+def _part_with(term: Term, told: Set[Triple], found: Retrieval, session: Session) -> Retrieval | None:
     """Answer with a term to which no chain leads: by a piece of evidence that was used, and has it."""
-    told = {triple for line in used for way in line.ways for triple in way.triples}
     items = (i for i in found.evidence if term in i.terms and not told.isdisjoint(own.triple for own in i.triples))
     return next((_part_of(item, [term], session) for item in items), None)
 

@@ -36,7 +36,7 @@ from kgsparql.retrievers._walking import (
 _MAX_FACTS_OF_STEP = 1_000
 _MAX_MEDIATORS = 200
 _MAX_TERMS_BEHIND = 20
-_MAX_ITEM_CHARACTERS = 1_900  # most characters of one item's text: a model reads no more of it
+_MAX_ITEM_TOKENS = 475  # of one item's text: a model reads no more of it
 
 Unit = tuple[Path, ...]
 """Paths that are shown together: one path to a term, or all paths through one mediator."""
@@ -233,15 +233,14 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
 
     texts = [[unit_text(unit, one) for unit in one.units] for one in found]
     sizes = [[1 + ceil(len(text.encode()) / BYTES_PER_TOKEN) for text in own] for own in texts]
-    room = [max(1, _MAX_ITEM_CHARACTERS // 4)] * len(found)
-    if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
+    if sum(map(sum, sizes)) <= tokens and all(sum(own) <= _MAX_ITEM_TOKENS for own in sizes):
         return [replace(one, shown=one.units) for one in found]
     orders = [places_by_likeness(session.masked_question, own, session) for own in texts]
     kept: list[list[int]] = [[] for _ in found]
-    left = tokens
+    left, room = tokens, [_MAX_ITEM_TOKENS] * len(found)
     for turn in zip_longest(*orders):
         for i, place in enumerate(turn):
-            if place is None or (kept[i] and (sizes[i][place] > left or sizes[i][place] > room[i])):
+            if place is None or (kept[i] and sizes[i][place] > min(left, room[i])):
                 continue
             kept[i].append(place)
             left -= sizes[i][place]

@@ -18,7 +18,7 @@ from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow
-from kgsparql.exploration import NeighbourGroup, Text, texts
+from kgsparql.exploration import NeighbourGroup, texts
 from kgsparql.exploration.batched_select import lookup
 from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -110,7 +110,7 @@ class Entity(Retriever):
             for entity in self._similar_entities(session.linker, session):
                 if len(matched) < self.top_k_nodes:
                     matched.setdefault(entity.term, entity)
-        items, groups, about = list[EvidenceItem](), list[NeighbourGroup](), list[Text]()
+        items, groups, about = list[EvidenceItem](), list[NeighbourGroup](), list[Triple]()
         with session.within_budget():
             groups += groups_near(matched.values(), session, limit=SHOWN)
             found_texts = texts(session.graph, matched, languages=session.labels.languages)
@@ -195,7 +195,7 @@ class Entity(Retriever):
         return [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
 
     def _passage_items(
-        self, matched: Mapping[IRI, LinkedEntity], groups: Iterable[NeighbourGroup], about: Sequence[Text],
+        self, matched: Mapping[IRI, LinkedEntity], groups: Iterable[NeighbourGroup], about: Sequence[Triple],
         session: Session,
     ) -> list[EvidenceItem]:  # fmt: skip
         """Take the best passages; among equals first those of documents, the likest first, then texts, then cards."""
@@ -276,22 +276,19 @@ def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float]) -> 
     return 0.4 * (len(own) / len(similarity)) + 0.6 * (sum(own) / len(own)) if own else 0.0
 
 
-def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Text], session: Session) -> Iterator[_Chunk]:
+def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], session: Session) -> Iterator[_Chunk]:
     names = session.labels([*similarity, *(text.predicate for text in about)], in_grace=True)
     keys: dict[str, list[str]] = {}
     for term in similarity:
         keys.setdefault(normalised(names[term]), []).append(term.value)
     matcher = Gazetteer(keys, languages=session.labels.languages)
-    for text in about:
-        part = _best_part(text.literal.value, session)
-        named = frozenset(m.term for m in matcher.mentions(part)) | {text.entity}
-        path = PropertyPath((Step(text.predicate),))
-        item = EvidenceItem(
-            kind="passage",
-            text=f"{names[text.entity]} ({names[text.predicate]}): {part}",
-            triples=(CitedTriple(Triple(text.entity, text.predicate, text.literal)),),
-            query=path_queries.walk_triples(path, [text.entity], [text.literal], limit=1),
-        )
+    for triple in about:
+        subject, predicate, literal = triple
+        part = _best_part(literal.value, session)
+        named = frozenset(m.term for m in matcher.mentions(part)) | {subject}
+        query = path_queries.walk_triples(PropertyPath((Step(predicate),)), [subject], [literal], limit=1)
+        text = f"{names[subject]} ({names[predicate]}): {part}"
+        item = EvidenceItem("passage", text, (CitedTriple(triple),), query)
         yield named & similarity.keys(), item
 
 

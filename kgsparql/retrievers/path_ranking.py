@@ -24,7 +24,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items, known_item
 from kgsparql.evidence.term_labels import namesake_groups
-from kgsparql.exploration import PredicatePath, descriptions
+from kgsparql.exploration import descriptions
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, word_overlap, words
@@ -133,7 +133,7 @@ class PathRanking(Retriever):
         Where none was and only the time is over, those of the best link are asked for in the grace time.
         """
         for own in enumerations:
-            own.add([PredicatePath(*known) for known in session.looked_at.steps_from(own.link.term)])
+            own.add(session.looked_at.steps_from(own.link.term))
         if not any(own.paths for own in enumerations) and session.notes.lost is None and session.usage.is_over:
             late = session.unlimited()
             limits = {"first_steps": self.first_steps, "frontier": self.frontier}

@@ -79,6 +79,7 @@ them, reply {"choices": []}."""
 _MEMBERS = {"choices": [int]}
 _MAX_PREDICATES_READ = 30  # predicates that a model chooses from: those that fit the question best
 _MAX_COMPLETED_WALKS = 20
+_MAX_ENTITIES_OF_STEP = 200  # that are gone on from
 
 
 @dataclass(slots=True)
@@ -105,7 +106,6 @@ class StructGPT(Retriever):
     :param max_steps: predicates on the longest path.
     :param predicates_per_step: predicates that are followed at once, at most.
     :param fact_tokens: facts of a step that are shown, in tokens.
-    :param entities_per_step: entities that are gone on from.
     :param neighbours_per_predicate: neighbours of one entity by one predicate that are looked at.
     """
 
@@ -123,13 +123,12 @@ class StructGPT(Retriever):
     max_steps: Annotated[int, Within(1, 10)] = 3
     predicates_per_step: Annotated[int, Within(1, 3)] = 3
     fact_tokens: Annotated[int, Within(50, 100_000)] = 1_024
-    entities_per_step: Annotated[int, Within(1, 10_000)] = 200
     neighbours_per_predicate: Annotated[int, Within(1, 500)] = 200
 
-    def cost(self, *, mediators: int = 1, **_: int) -> Cost:
+    def cost(self, *, entities: int = 1) -> Cost:  # noqa: ARG002 - a step is taken from all of them together
         """Bound what a question costs."""
-        calls = (2 + mediators) * self.max_steps + 2
-        queries = (14 + 6 * mediators) * self.max_steps + 10 * self.predicates_per_step + 30
+        calls = 3 * self.max_steps + 2
+        queries = 20 * self.max_steps + 10 * self.predicates_per_step + 30
         return Cost(calls, calls, 2 * queries)  # once for the draft
 
     def retrieve(self, session: Session) -> Retrieval:
@@ -198,11 +197,11 @@ class StructGPT(Retriever):
         reached = {walk: ways for one in step for walk, ways in one.reached().items()}
         every = dict.fromkeys(end for ways in reached.values() for end in ways if isinstance(end, IRI))
         ends: list[Term] = [end for end in every if end in selected] or [*every]
-        if len(ends) > self.entities_per_step:
+        if len(ends) > _MAX_ENTITIES_OF_STEP:
             labels = session.labels(ends)
             order = places_by_likeness(session.masked_question, [labels[end] for end in ends], session)
-            session.notes.add_cuts([Cut("entities gone on from", self.entities_per_step, len(ends))])
-            ends = [ends[i] for i in order[: self.entities_per_step]]
+            session.notes.add_cuts([Cut("entities gone on from", _MAX_ENTITIES_OF_STEP, len(ends))])
+            ends = [ends[i] for i in order[:_MAX_ENTITIES_OF_STEP]]
         onward = {walk: {end: ways[end] for end in ends if end in ways} for walk, ways in reached.items()}
         return {walk: ways for walk, ways in onward.items() if ways}
 

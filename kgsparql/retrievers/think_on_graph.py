@@ -60,6 +60,7 @@ Reply with JSON only: {"enough": true, "answers": [7], "used": ["F2", "F5"]}"""
 LAST = "\nNo further fact will be found: answer as well as these allow, or with no answers."
 
 _MAX_CHAINS_KEPT = 20  # chains of a depth that are kept where a model chooses: all that it chose, as a rule
+_SHORTLIST = 30  # predicates that a model chooses from: those most like the question, of each chain a part
 _MIN_CANDIDATES_OF_CHAIN = 12  # candidates of each of several chains in one list, at least
 # The share of its predicate adds so much to an entity's score by a model, and so decides among equals.
 _TIE_WEIGHT = 1e-3
@@ -112,7 +113,6 @@ class ThinkOnGraph(Retriever):
     :param depth: hops of the longest chain; two through a blank node count as one.
     :param thin_threshold: a predicate with so many neighbours or more is thinned before anybody chooses.
     :param thin_to: neighbours that are left then.
-    :param shortlist: predicates that a model chooses from: those most like the question, of each chain a part.
     """
 
     name = "think_on_graph"
@@ -131,7 +131,6 @@ class ThinkOnGraph(Retriever):
     depth: Annotated[int, Within(1, 10)] = 3
     thin_threshold: Annotated[int, Within(1, 10_000)] = 20
     thin_to: Annotated[int, Within(1, 1_000)] = 5
-    shortlist: Annotated[int, Within(1, MAX_CHOICES)] = 30
 
     def cost(self, **_: int) -> Cost:
         """Bound what a question costs."""
@@ -147,7 +146,7 @@ class ThinkOnGraph(Retriever):
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._walk_one_depth(walked, session)
         if not walked.by_model:
-            note_order([(path, [""] * (len(path.steps) + 1)) for path in (walk.path for walk in walked.met)], session)
+            note_order([(walk.path, ()) for walk in walked.met], session)
         return self._retrieval_of(walked, session)
 
     def _walk_one_depth(self, walked: _Walked, session: Session) -> None:
@@ -203,8 +202,7 @@ class ThinkOnGraph(Retriever):
         for number, offer in enumerate(scored_offers(offered, session)):
             by_place.setdefault(offer.place, []).append((number, offer))
         chains = max(1, len(by_place))
-        share = max(self.shortlist // chains, _MIN_CANDIDATES_OF_CHAIN)
-        most = max(1, min(share, self.shortlist, MAX_CHOICES // chains))
+        most = max(1, min(max(_SHORTLIST // chains, _MIN_CANDIDATES_OF_CHAIN), MAX_CHOICES // chains))
         ranked = [sorted(own, key=lambda pair: -pair[1].score) for own in by_place.values()]
         others = sorted(pair for own in ranked for pair in own[most:])
         return [offer for own in ranked for _, offer in own[:most]], [offer for _, offer in others]

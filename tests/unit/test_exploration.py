@@ -233,11 +233,11 @@ def test_texts_in_the_best_language_of_each_predicate() -> None:
         ":a rdfs:comment 'eins'@de , 'one'@en , 'one more'@en ; skos:definition 'zwei'@de , ' ' . :b rdfs:comment :a ."
     )
     found = texts(graph, [ex("a"), ex("b")])
-    assert [text.literal.value for text in found.items] == ["one", "one more"], "German is not needed"
+    assert [text.object.value for text in found.items] == ["one", "one more"], "German is not needed"
     german = texts(graph, [ex("a")], languages=["de"])
-    assert [text.literal.value for text in german.items] == ["zwei", "eins"]
+    assert [text.object.value for text in german.items] == ["zwei", "eins"]
     only_german = graph_of(":a rdfs:comment 'eins'@de ; skos:definition 'zwei'@de , 'deux'@fr .")
-    assert [text.literal.value for text in texts(only_german, [ex("a")]).items] == ["deux", "zwei", "eins"]
+    assert [text.object.value for text in texts(only_german, [ex("a")]).items] == ["deux", "zwei", "eins"]
 
 
 def test_predicates_of_a_graph_the_commonest_first_and_distinct_triples_only_where_they_may_repeat(
