@@ -16,7 +16,6 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
@@ -122,7 +121,7 @@ def _counted_once(count: Callable[[KnowledgeGraph], _Kept], nothing: _Kept, sess
         kept = _COUNTED.setdefault(graph, {})
         if count not in kept:
             most_s = _COUNTED_S if graph.is_remote else None
-            own = replace(unmetered(session), graph=graph.with_own_failures(), most_s=most_s)
+            own = replace(session.graph.shared(), graph=graph.with_own_failures(), most_s=most_s)
             with suppress(*(GRAPH_FAILED if graph.is_remote else ())):
                 kept[count] = count(own)
         return cast("_Kept", kept.setdefault(count, nothing))
@@ -130,7 +129,7 @@ def _counted_once(count: Callable[[KnowledgeGraph], _Kept], nothing: _Kept, sess
 
 def name_schema(session: Session) -> None:
     """Have the labels of the commonest predicates at hand, and of the classes of an endpoint: they are read once."""
-    known, graph = common_profiler(session).known.labels, unmetered(session)
+    known, graph = common_profiler(session).known.labels, session.graph.shared()
     for languages in {session.labels.languages, session.compared_labels.languages}:
         if languages not in known:
             kinds = classes_of(session) if session.graph.is_remote else ()
@@ -143,19 +142,13 @@ def name_schema(session: Session) -> None:
     session.labels.shared = known
 
 
-def unmetered(session: Session) -> MeteredGraph:
-    """The graph of a session, for what is the same for all questions: charged to none, stopped with this one."""
-    own = session.graph
-    return replace(own, is_shared=True, ignored=replace(own.ignored), cut_short=[])
-
-
 def common_profiler(session: Session) -> Profiler:
     """Make what looks at what is the same for all questions about a graph, charged to none."""
     graph, ignored = session.graph.graph.origin, session.graph.ignored
     walked = (session.direction, ignored.terms, ignored.qualifiers)
     with _KEEPING:
         known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
-    return Profiler(unmetered(session), session.vocabulary, direction=session.direction, known=known)
+    return Profiler(session.graph.shared(), session.vocabulary, direction=session.direction, known=known)
 
 
 _LONGEST = 4  # words of a text that are looked for together
@@ -253,7 +246,7 @@ def _english_rows(session: Session, tag: str) -> tuple[LabelRow, ...]:
     with _KEEPING:
         known = _ENGLISH.setdefault(graph, {})
         if tag not in known:
-            english, found = lexicon().language, labels(unmetered(session), kinds, languages=(lexicon().language,))
+            english, found = lexicon().language, labels(session.graph.shared(), kinds, languages=(lexicon().language,))
             own = {term: found[term].text for term in kinds if (found[term].language or "").partition("-")[0] == tag}
             said = {term: label_in_english(text, glossary(tag)) for term, text in own.items()}
             named = ((term, text) for term, text in said.items() if text != own[term])

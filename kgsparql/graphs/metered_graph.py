@@ -53,7 +53,7 @@ class MeteredGraph(KnowledgeGraph):
 
     def shared(self) -> Self:
         """Return the same graph for what is the same for all questions, which is no part of this one."""
-        return replace(self, is_shared=True)
+        return replace(self, is_shared=True, ignored=replace(self.ignored), cut_short=[])
 
     @property
     def members(self) -> tuple[MeteredGraph, ...]:
