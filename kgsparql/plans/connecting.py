@@ -43,7 +43,8 @@ class Connector:
         self.lexicon, self.texts = asked.language, asked.read.texts
         # For each word, the predicates whose names the question has there word for word, and those that have the word,
         # or words that it is one of, as a name beside their label.
-        self.called, self.named = ([frozenset[IRI]()] * len(self.texts) for _ in range(2))
+        nothing = [frozenset[IRI]()] * len(self.texts)
+        self.called, self.named = [*nothing], [*nothing]
         for phrase in asked.phrases:
             for chunk in phrase.chunks:
                 for position in chunk.span:
@@ -125,7 +126,7 @@ class _Search:
             promising = [way for way in promising if way.last.kind == "item" and self._may_go_on(way)]
             onward = [ends(self.items, way.path) for way in promising]
             yield self.view.profiler.look_at, onward
-            yield from self._compare([use for items in onward for use in self.view.uses(items)])
+            yield from self._compare([*chain.from_iterable(map(self.view.uses, onward))])
             for way in promising:
                 found += self._further(way)
             if self.wanted.is_said and not self.texts:
@@ -138,7 +139,7 @@ class _Search:
                 self.halves.add(way.steps[:1])
             turns |= dict.fromkeys(self._turns(way))
         yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
-        likely = sorted(filter(self._is_likely, found), key=lambda way: (-way.rank, str(way.steps)))[:most]
+        likely = sorted(filter(self._is_likely, found), key=PathFit.order)[:most]
         yield from self.wanted.look_for([(way.last, ends(self.items, way.path)) for way in likely])
         fitting = [*filter(self._leads_to_wanted, likely)]
         have, turned = self._turn_what_is_turned(fitting) if self.called else set[Step](), set[Step]()
@@ -153,7 +154,7 @@ class _Search:
         for way in fitting:
             way.doubts = [*self._doubts(way)]
             way.score -= _W.farther * (self.is_direct and len(way.steps) > 1)
-        return sorted(fitting, key=lambda way: (-way.rank, len(way.steps), str(way.steps)))
+        return sorted(fitting, key=PathFit.order)
 
     def _compare(self, uses: Sequence[PredicateUse]) -> Looking[None]:
         """Compare the words with all labels at once; the classes at the ends are named in the same query."""

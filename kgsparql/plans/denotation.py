@@ -233,10 +233,9 @@ class PathFit:
         hinted = max(self.hinted, onward.hinted)
         return PathFit((*self.steps, *onward.steps), onward.last, self.share * onward.share, cover, hinted)
 
-    @property
-    def rank(self) -> float:
-        """The score, less what the words cost that are left out."""
-        return self.score - _W.word * len(self.left)
+    def order(self) -> tuple[float, int, str]:
+        """Put the likeliest first: by the score, less what the words cost that are left out; then the shortest."""
+        return _W.word * len(self.left) - self.score, len(self.steps), str(self.steps)
 
     @property
     def is_direct(self) -> bool:

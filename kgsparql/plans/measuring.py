@@ -11,10 +11,11 @@ from typing import Protocol
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
+from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, back, ends, met, of_classes
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
-from kgsparql.plans.named_words import NamedWords, Part
+from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.plans.weights import weights
@@ -27,6 +28,7 @@ from kgsparql.reading.clauses import (
     Quantity,
     Superlative,
 )
+from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, left_out_at, may_mean, not_all, other_kind
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
@@ -73,11 +75,11 @@ class Phrasing(Protocol):
         ...
 
 
-class Measuring(Part):
+class Measuring(NamedWords):
     """Finds measures for words of one question, and does with them what it asks."""
 
-    def __init__(self, words: NamedWords, phrases: Phrasing) -> None:
-        super().__init__(words)
+    def __init__(self, connector: Connector, asked: Form, phrases: Phrasing) -> None:
+        super().__init__(connector, asked)
         self.phrases = phrases
 
     # --- measures
@@ -193,7 +195,7 @@ class Measuring(Part):
 
     def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureFit]:
         """What a noun names: `servings` of recipes, `prizes` of laureates."""
-        return self.measures_at(given, self.words.positions(phrase.chunks), hints)
+        return self.measures_at(given, self.positions(phrase.chunks), hints)
 
     def measures_at(
         self, given: Denotation, positions: Sequence[int], hints: Sequence[str] = (), *, counts: bool = True
@@ -201,7 +203,7 @@ class Measuring(Part):
         """What the words at some positions name: of ``has more children than``."""
         own = [chunk for chunk in self.chunked.chunks if not set(positions).isdisjoint(chunk.span)]
         kinds: Collection[IRI] = own[0].classes[:1] if len(own) == 1 and set(positions) <= set(own[0].span) else ()
-        kinds = kinds or self.words.classes_named(positions)[:1]
+        kinds = kinds or self.classes_named(positions)[:1]
         if not kinds and positions:
             kinds = self.view.classes_ending_with(self.texts[positions[-1]])
         return self.measures(given, positions, hints, counts=counts and bool(positions), among=kinds)
@@ -265,24 +267,24 @@ class Measuring(Part):
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
-        positions = self.words.positions(phrase.chunks)
+        positions = self.positions(phrase.chunks)
         if self.question.asks == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest
-            kind = self.words.measured_class(positions or self.words.positions_of_verb(said))
+            kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None or kind not in self.view.classes_in(given.items):
                 return [given.leaving_out([best.position])]
             return met(given, self.extreme(Denotation(a.Instances(kind), classes=frozenset({kind})), said, phrase))
-        if phrase.most and positions and self.words.positions_of_verb(said) and not said.light:
+        if phrase.most and positions and self.positions_of_verb(said) and not said.light:
             found = self._counted(given, said, phrase)[:_TRIED]
             found = [(one, option) for one, option in found if one.items is not None and self._has_any(one, option)]
             if made := [self._top(one, option, best) for one, option in found]:
                 return made
         if given.is_free:
-            kind = self.words.measured_class(positions or self.words.positions_of_verb(said))
+            kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None:
                 return []
             given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
         empty = self.lexicon.comparatives.keys() | self.lexicon.light_words
-        said_by = [p for p in self.words.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
+        said_by = [p for p in self.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
         verb = [p for p in said_by if self.texts[p] not in empty]
         if phrase.most and not best.measures:
             options = self.numbers_of_noun(given, phrase)
@@ -318,7 +320,7 @@ class Measuring(Part):
         bare = replace(phrase, quantity=None, most=None, superlative=None, summary=None)
         things = self.phrases.denotations(bare) if phrase.restrictions or phrase.of else []
         thing = next((one for one in things if not one.is_free), None)
-        left = [position for said in phrase.restrictions for position in self.words.said_in(said)]
+        left = [position for said in phrase.restrictions for position in self.said_in(said)]
         left += sorted(phrase.of.positions) if phrase.of is not None else []
         found = []
         for option in options:
@@ -342,7 +344,7 @@ class Measuring(Part):
             self.keep(one, option, quantity)
             for one, option in self._quantified_by(given, said, phrase, quantity)[:_TRIED]
         ]
-        return made or [given.leaving_out((*said.verb, *self.words.positions(phrase.chunks)))]
+        return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks)))]
 
     def _quantified_by(
         self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
@@ -354,7 +356,7 @@ class Measuring(Part):
             return self._refined(given, values[:_TRIED], phrase)
         if phrase.chunks:
             return self._counted(given, said, phrase)
-        verb = self.words.positions_of_verb(said)
+        verb = self.positions_of_verb(said)
         found = self.measures(given, verb) if verb else []
         if not found and quantity.value.unit:  # of what has this unit, and of nothing else
             adjectives = self.lexicon.comparatives.values()
@@ -380,7 +382,7 @@ class Measuring(Part):
 
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
-        verb = self.words.positions_of_verb(said)
+        verb = self.positions_of_verb(said)
         if not verb:
             return self._refined(given, self.numbers_of_noun(given, phrase)[:_TRIED], phrase)
         found, bare = [], replace(phrase, quantity=None, most=None, superlative=None)
@@ -392,7 +394,7 @@ class Measuring(Part):
                 option = MeasureFit(one.score, a.HowMany(back(one.how[-1].path), thing.items))
                 found.append((replace(reached, doubts=(*given.doubts, *one.doubts), head=()), option))
         if not found:
-            texts = self.words.positions(phrase.chunks)
+            texts = self.positions(phrase.chunks)
             for option in self.measures(given, verb, counts=True)[:_TRIED]:
                 names = [
                     self.fit.text(option.last),

@@ -19,7 +19,7 @@ _CLASSES = 3
 
 
 class NamedWords:
-    """The words of one question, on a graph."""
+    """The words of one question, on a graph, for what plans a part of it."""
 
     def __init__(self, connector: Connector, asked: Form) -> None:
         self.connector, self.chunked, self.lexicon, self.question = connector, asked.read, asked.language, asked
@@ -76,12 +76,3 @@ class NamedWords:
     def classes_named(self, positions: Sequence[int]) -> list[IRI]:
         """The classes that words name."""
         return self.view.classes_called(self.connector.at(positions))[:_CLASSES]
-
-
-class Part:
-    """A part of what plans a question, with what all of them look at."""
-
-    def __init__(self, words: NamedWords) -> None:
-        self.words, self.connector, self.question = words, words.connector, words.question
-        self.view, self.fit, self.lexicon = words.view, words.fit, words.lexicon
-        self.chunked, self.texts = words.chunked, words.texts

@@ -33,8 +33,8 @@ class PairPlanner:
         measured = theirs = question.measured
         if phrase.of and opposite.of and phrase.chunks and opposite.chunks:
             # the height of the one and that of the other
-            measured, theirs = phrases.words.positions(phrase.chunks), phrases.words.positions(opposite.chunks)
-            left = [p for said in (*phrase.restrictions, *opposite.restrictions) for p in phrases.words.said_in(said)]
+            measured, theirs = phrases.positions(phrase.chunks), phrases.positions(opposite.chunks)
+            left = [p for said in (*phrase.restrictions, *opposite.restrictions) for p in phrases.said_in(said)]
             phrase, opposite = phrase.of, opposite.of
         sides = [side for own in (phrase, opposite) for side in best(phrases.denotations(own), 1) if not side.is_free]
         if len(sides) < 2:

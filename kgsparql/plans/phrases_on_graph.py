@@ -20,7 +20,7 @@ from kgsparql.plans.denotation import (
     union,
 )  # fmt: skip
 from kgsparql.plans.measuring import Measuring
-from kgsparql.plans.named_words import NamedWords, Part
+from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.restricting import Restricting
 from kgsparql.plans.weights import weights
@@ -37,12 +37,12 @@ _ASKED = ("who", "where", "when")
 _W = weights("phrase")
 
 
-class Phrases(Part):
+class Phrases(NamedWords):
     """Finds what the noun phrases of one question denote."""
 
     def __init__(self, connector: Connector, asked: Form) -> None:
-        super().__init__(NamedWords(connector, asked))
-        self.measuring = Measuring(self.words, self)
+        super().__init__(connector, asked)
+        self.measuring = Measuring(connector, asked, self)
         self.predicating = Predicating(self.measuring)
         self.restricting = Restricting(self.predicating)
 
@@ -64,7 +64,7 @@ class Phrases(Part):
         for restriction in phrase.restrictions:
             with self.connector.together(found[:5]):
                 kept = best(new for one in found[:5] for new in self.restricting.restrict(one, restriction))
-            found = kept or [one.leaving_out(self.words.said_in(restriction)) for one in found if not one.is_free]
+            found = kept or [one.leaving_out(self.said_in(restriction)) for one in found if not one.is_free]
         if phrase.kinds and not phrase.restrictions:
             found = best(new for one in found for new in self._kinds(one, phrase))
         if phrase.superlative:
@@ -110,7 +110,7 @@ class Phrases(Part):
             return [Denotation(None, asked=phrase.asked)]
         if head.number is not None and not head.entities:
             return [Denotation(a.Items((Literal(str(head.number)),)))]
-        positions = self.words.positions(phrase.chunks)
+        positions = self.positions(phrase.chunks)
         if phrase.asked and positions and all(self.texts[p] in self.lexicon.place_nouns for p in positions):
             return [Denotation(None, asked="where")]  # `which places`: where
         is_counted = self._is_counted(phrase)
@@ -147,7 +147,7 @@ class Phrases(Part):
 
     def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
-        positions = self.words.positions(phrase.chunks)
+        positions = self.positions(phrase.chunks)
         if positions and all(self.texts[position] in self.lexicon.identity_nouns for position in positions):
             return self._names_of(positions, self.denotations(owner))
         if owner.is_both and owner.parts:  # members of both A and B
@@ -156,10 +156,10 @@ class Phrases(Part):
                 shared = [new for one in shared for new in met(one, self._of(phrase, part)[:2])]
             return best(shared)
         chunks, whose = self.owned_noun(phrase, owner)
-        positions, is_merged, owner = self.words.positions(chunks), whose is not owner, whose
+        positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
         found: list[Denotation] = []
         for given in self.denotations(owner)[:_GIVEN]:
-            start = self.words.word_set(given) if given.is_free else self.predicating.settled(given)
+            start = self.word_set(given) if given.is_free else self.predicating.settled(given)
             if start is not None:
                 start = replace(start, score=start.score + _W.merged) if is_merged else start
                 found += self._owned(phrase, chunks, positions, start, is_merged=is_merged)
@@ -186,7 +186,7 @@ class Phrases(Part):
         is_chain = phrase.of_form == "of" and owner.of is not None and owner.of_form == "of" and bool(owner.chunks)
         if not is_chain or owner.restrictions or any(chunk.is_name for chunk in owner.chunks):
             return False
-        return self.words.are_one_label([*self.words.positions(phrase.chunks), *self.words.positions(owner.chunks)])
+        return self.are_one_label([*self.positions(phrase.chunks), *self.positions(owner.chunks)])
 
     def _owned(
         self,
@@ -205,7 +205,7 @@ class Phrases(Part):
                 wanted = Denotation(a.Instances(kind), classes=frozenset({kind}))
                 yield from self.connector.connect(start, Rel(words, "of", "of", wanted))
                 rest = tuple(p for p in words if p not in head.span)
-                more = _W.one_label if self.words.are_one_label(words) else _W.class_alone
+                more = _W.one_label if self.are_one_label(words) else _W.class_alone
                 for one in self.connector.connect(start, Rel(rest, "any", "of", wanted)):
                     yield replace(one, score=one.score + more)
         if words:
@@ -261,7 +261,7 @@ class Phrases(Part):
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""
-        positions = tuple(chunk.span) if chunk.is_value else self.words.positions([chunk])  # the 1954 Nobel Prize
+        positions = tuple(chunk.span) if chunk.is_value else self.positions([chunk])  # the 1954 Nobel Prize
         if not kinds.isdisjoint(chunk.classes):
             return ()
         said = self.fit.roots_of(kinds) | {root(word) for word in name.label.casefold().split()}
@@ -306,7 +306,7 @@ class Phrases(Part):
         return settled if len(settled.doubts) == len(given.doubts) else given
 
     def _modified(self, given: Denotation, chunk: Chunk) -> list[Denotation]:
-        positions = self.words.positions([chunk])
+        positions = self.positions([chunk])
         if chunk.is_value and not chunk.entities:  # 1984 films, phase 3 trials
             if given.head and (named := self.measuring.measures(given, given.head)):
                 return [self.measuring.keep(given.headless(), one, Quantity("=", chunk)) for one in named[:1]]
@@ -327,7 +327,7 @@ class Phrases(Part):
         owner = next((chunk for chunk in before if chunk.entities and (chunk.is_strong or not head.entities)), None)
         if owner is None:
             return
-        words = tuple(p for p in self.words.positions(phrase.chunks) if p not in owner.span)
+        words = tuple(p for p in self.positions(phrase.chunks) if p not in owner.span)
         kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
         starts = [Denotation(a.Items((name.term,)), _W.owner) for name in owner.entities[:_GIVEN]]
         with self.connector.together(starts):
@@ -340,11 +340,11 @@ class Phrases(Part):
 
     def _words(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
         """What words may denote that are no name: a class that is called so, or whatever a predicate will tell."""
-        positions = self.words.positions(phrase.chunks)
+        positions = self.positions(phrase.chunks)
         if len(head.span) == 1:  # a predicate that is written as in code: `domainIncludes`
             for one in head.predicates:
                 yield Denotation(a.Items((one,)), _W.predicate)
-        kinds = self.words.classes_named(positions)
+        kinds = self.classes_named(positions)
         meant = head.classes if self.view.is_ontology and not phrase.asked else ()  # as things, and not as kinds
         for kind in kinds:
             if kind not in meant:

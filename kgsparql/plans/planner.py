@@ -158,7 +158,7 @@ class Planner:
         """What is asked for; a noun that nothing accounts for is left out, or is whatever a predicate leads to."""
         found = self._of_persons(self.phrases.denotations(self.question.phrase))
         if all(one.is_free for one in found):
-            wholes = [(one, self.phrases.words.word_set(one)) for one in found if one.head]
+            wholes = [(one, self.phrases.word_set(one)) for one in found if one.head]
             found = [whole.doubted(*one.doubts) for one, whole in wholes if whole is not None][:1]
         return self.phrases.predicating.settled_of(found)
 
@@ -282,7 +282,7 @@ class Planner:
             own = [subject]
             for said in question.said:
                 kept = best((new for one in own for new in self.phrases.restricting.restrict(one, said)), 5)
-                own = kept or [one.leaving_out(self.phrases.words.said_in(said)) for one in own]
+                own = kept or [one.leaving_out(self.phrases.said_in(said)) for one in own]
             found += own
         ranked = best([one for one in found if not one.is_free])
         if not ranked:
@@ -338,13 +338,13 @@ class Planner:
     def _summaries(self, phrase: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
         """The average, the sum, the highest of a value over a set; of nobody's, over all that have it."""
         if (owner := phrase.of) is None:
-            kind = self.phrases.words.measured_class(self.phrases.words.positions(phrase.chunks))
+            kind = self.phrases.measured_class(self.phrases.positions(phrase.chunks))
             owners = [] if kind is None else [Denotation(a.Instances(kind))]
-            yield from self._summarised(self.phrases.words.positions(phrase.chunks), owners, how)
+            yield from self._summarised(self.phrases.positions(phrase.chunks), owners, how)
             return
         chunks, whose = self.phrases.owned_noun(phrase, owner)
         owners = self.phrases.predicating.settled_of(self.phrases.denotations(whose)[:3])
-        yield from self._summarised(self.phrases.words.positions(chunks), owners, how)
+        yield from self._summarised(self.phrases.positions(chunks), owners, how)
 
     def _summarised(
         self, positions: Sequence[int], owners: Sequence[Denotation], how: a.Summary
@@ -370,7 +370,7 @@ class Planner:
         if is_thing or phrase.restrictions or best_of.number * best_of.rank > 1:
             return None
         summary: a.Summary = "max" if best_of.is_largest else "min"
-        positions = self.phrases.words.positions(phrase.chunks)
+        positions = self.phrases.positions(phrase.chunks)
         found = self._summaries(phrase, summary)
         texts = self.connector.at(positions)
         named = [own for own in found if self.phrases.fit.whole(texts, own.how[-1].path.steps[-1].predicate)]
@@ -388,7 +388,7 @@ class Planner:
         if not phrase.restrictions and phrase.superlative:
             found = self.phrases.measuring.superlative(found[0], phrase.superlative)
         elif not phrase.restrictions:
-            found = [found[0].leaving_out(self.phrases.words.positions(phrase.chunks))]
+            found = [found[0].leaving_out(self.phrases.positions(phrase.chunks))]
         for said in phrase.restrictions:
             found = best((new for one in found for new in self.phrases.restricting.restrict_choice(one, said)), 4)
         return self._chosen(found)

@@ -10,7 +10,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, union
 from kgsparql.plans.expressions import as_kind
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
-from kgsparql.plans.named_words import Part
+from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
@@ -25,11 +25,11 @@ _NARROWER = 3
 """Steps down a taxonomy that `is a` may stand for."""
 
 
-class Predicating(Part):
+class Predicating(NamedWords):
     """Says of sets what they are, what they have, and when they were."""
 
     def __init__(self, measuring: Measuring) -> None:
-        super().__init__(measuring.words)
+        super().__init__(measuring.connector, measuring.question)
         self.measuring, self.phrases = measuring, measuring.phrases
 
     def is_a(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
@@ -130,7 +130,7 @@ class Predicating(Part):
     def stated(self, given: Denotation, words: Sequence[int]) -> Iterator[Denotation]:
         """Keep what it is stated to be so of, by a predicate with all of some words: `open on Sunday`."""
         texts = self.connector.at(words)
-        for predicate, fit in self.words.predicates_named(texts):
+        for predicate, fit in self.predicates_named(texts):
             path = PropertyPath((Step(predicate),))
             if self.view.members(a.Ends(a.Items((TRUE,)), back(path))):
                 kept = given.kept(
@@ -157,7 +157,7 @@ class Predicating(Part):
             rel = Rel(other.head, "value", wanted=None if given.is_free else given)
             return met(given.headless(), self.connector.connect(replace(other, head=()), rel))
         found = []
-        words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.words.positions(phrase.chunks))
+        words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
             texts = self.connector.at(words)
             if stated := [*self.stated(given, words)]:
@@ -189,7 +189,7 @@ class Predicating(Part):
         if is_bare or value is None or not value.entities or not (value.is_strong or is_last):
             return []
         chunks = [*phrase.chunks, *(last.chunks if last is not phrase else [])]
-        words = tuple(p for p in self.words.positions(chunks) if p not in value.span)
+        words = tuple(p for p in self.positions(chunks) if p not in value.span)
         if not words:
             return []
         rel = Rel(words, "value", wanted=None if given.is_free else given)
@@ -206,7 +206,7 @@ class Predicating(Part):
     ) -> list[Denotation]:
         """What happened before, in, or after a time, or has a number, or one in a range, of what the verb names."""
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
-        if given.is_free and not given.head and (kind := self.words.measured_class(words)) is not None:
+        if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
@@ -232,8 +232,8 @@ class Predicating(Part):
     def compared(self, given: Denotation, said: Predication, by: Comparative) -> list[Denotation]:
         """What is older than something, or wider than so much, or was born before somebody died."""
         is_order = self.texts[by.position] in self.lexicon.order_words
-        verb = self.words.positions_of_verb(said)
-        if given.is_free and not given.head and (kind := self.words.measured_class(verb)) is not None:
+        verb = self.positions_of_verb(said)
+        if given.is_free and not given.head and (kind := self.measured_class(verb)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born after somebody died
         beside = (
             self.phrases.denotations(said.object)[:1] if said.object is not None and given.is_free and not verb else []
@@ -274,7 +274,7 @@ class Predicating(Part):
         elif any(chunk.entities for chunk in said.object.chunks):
             return
         else:
-            options = self.measuring.measures_at(given, self.words.positions_of_verb(said), counts=True)
+            options = self.measuring.measures_at(given, self.positions_of_verb(said), counts=True)
             others = self.measuring.measures_of_noun(given, said.object)
         for one, other in zip(options[:1], others[:1], strict=False):
             kept = a.Where(given.known, one.measure, by.comparison, other.measure)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
-from kgsparql.plans.named_words import Part
+from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
@@ -18,11 +18,11 @@ from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, quoted, rival,
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
 
 
-class Restricting(Part):
+class Restricting(NamedWords):
     """Restricts sets by what is said of them."""
 
     def __init__(self, predicating: Predicating) -> None:
-        super().__init__(predicating.words)
+        super().__init__(predicating.connector, predicating.question)
         self.predicating, self.measuring, self.phrases = predicating, predicating.measuring, predicating.phrases
 
     def restrict(self, given: Denotation, said: Restriction) -> list[Denotation]:
@@ -72,9 +72,7 @@ class Restricting(Part):
         argument = said.object if said.object is not None else said.subject
         if argument is None:
             return self._intransitive(given, said)
-        words = (
-            (*said.verb, *self.words.positions(argument.chunks)) if said.preposition and given.items is not None else ()
-        )
+        words = (*said.verb, *self.positions(argument.chunks)) if said.preposition and given.items is not None else ()
         if (
             words
             and not any(c.entities for c in argument.chunks)
@@ -157,14 +155,14 @@ class Restricting(Part):
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
         """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
-        verb = self.words.positions_of_verb(said)
+        verb = self.positions_of_verb(said)
         if argument.is_free and not argument.head:
             return []
         if said.light == "be" and not said.preposition and said.subject is None:
             return self.predicating.is_a(given, argument, phrase)
         if said.light == "have" and said.subject is None and not verb:
             return self.predicating.has(given, argument, phrase)
-        start = self.words.word_set(argument) if argument.is_free else self.predicating.settled(argument)
+        start = self.word_set(argument) if argument.is_free else self.predicating.settled(argument)
         if start is None:
             return []
         is_pending = given.is_free and not given.asked and bool(verb)  # a child born in Paris
@@ -231,7 +229,7 @@ class Restricting(Part):
             further = Predication(verb=said.verb, preposition=preposition, object=phrase)
             others = self.restrict(replace(given, score=0.0, doubts=()), further)
             if found and not others:
-                found = [one.leaving_out(self.words.said_in(Predication(object=phrase))) for one in found]
+                found = [one.leaving_out(self.said_in(Predication(object=phrase))) for one in found]
             else:
                 found = best(new for one in found[:_BRANCHES] for new in met(one, others)) if found else others
         return found
@@ -290,7 +288,7 @@ class Restricting(Part):
                 continue
             if given.items is None and one.items is not None:
                 kind = self._broadest_class(one.items)
-                whole = self.words.word_set(given) if given.head else None  # which actors: whoever is one of some film
+                whole = self.word_set(given) if given.head else None  # which actors: whoever is one of some film
                 if kind is None and whole is None:
                     continue
                 kinds = frozenset[IRI]() if kind is None else frozenset({kind})
@@ -350,12 +348,12 @@ class Restricting(Part):
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
         """Those whose advisor was born in Bonn."""
         owned = self.all_of(Denotation(None), said.said)
-        rel = Rel(self.words.positions(noun.chunks), "value", wanted=given, hops=1)
+        rel = Rel(self.positions(noun.chunks), "value", wanted=given, hops=1)
         found = best(new for own in owned for new in met(given, self.connector.connect(own, rel)))
         return [one.leaving_out(given.head) for one in found] if given.is_free else found
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
-        verb = self.words.positions_of_verb(said)
+        verb = self.positions_of_verb(said)
         if not verb:
             is_cut_off = said.light in {"have", "do"} or (said.light == "be" and not said.verb)
             return [given.doubted(left_out(said.light)) if is_cut_off else given]
@@ -375,7 +373,7 @@ class Restricting(Part):
         """Those with the same genre as Jaws: along a path from it, and back to others."""
         words = (
             *(p for p in verb if self.texts[p] not in self.lexicon.share_verbs),
-            *self.words.positions(phrase.chunks),
+            *self.positions(phrase.chunks),
         )
         found = []
         for one in self.phrases.denotations(phrase.of)[:_BRANCHES] if phrase.of is not None else []:

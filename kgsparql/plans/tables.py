@@ -54,7 +54,7 @@ class TablePlanner:
     def _keys(self, each: NounPhrase) -> list[Denotation]:
         """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
         found = self.phrases.denotations(each)[:_KEYS]
-        named = [own for one in found if one.is_free and (own := self.phrases.words.word_set(one)) is not None]
+        named = [own for one in found if one.is_free and (own := self.phrases.word_set(one)) is not None]
         is_class = each.head is not None and bool(each.head.classes)
         classes = self.phrases.predicating.settled_of(found)
         return named if named and not is_class else classes or named
@@ -85,7 +85,7 @@ class TablePlanner:
                 rel = Rel(preposition="of", wanted=thing)
                 found = self.phrases.connector.connect(key, rel)[:_TRIED]
                 ways = [(one, back(one.how[-1].path)) for one in found]
-            positions = self.phrases.words.positions(by.chunks) if by.chunks != things.chunks else ()
+            positions = self.phrases.positions(by.chunks) if by.chunks != things.chunks else ()
             options = self.phrases.measuring.measures(thing, positions, extreme.measures, counts=bool(positions))
             for one, path in ways:
                 for option in options[:1]:
@@ -107,7 +107,7 @@ class TablePlanner:
         phrase, fit = self.question.phrase, self.fit
         if phrase.restrictions and not all(isinstance(one, Predication) and one.light for one in phrase.restrictions):
             return
-        positions = self.phrases.words.positions(phrase.chunks)
+        positions = self.phrases.positions(phrase.chunks)
         called = {root(word) for word in (*self.lexicon.count_words, *self.phrases.connector.at(positions))}
         near = [one for one in self.phrases.measuring.measures(key, positions) if len(one.path.steps) == 1]
         for option in near[:_TRIED]:
@@ -151,9 +151,7 @@ class TablePlanner:
             ways, start = [(key, back)], Denotation(of)  # the diets that recipes have: of the recipes of each
         for one, way in ways:
             measured = start if owner is None else Denotation(ends(key.known, way))
-            for option in self.phrases.measuring.measures(measured, self.phrases.words.positions(phrase.chunks))[
-                :_TRIED
-            ]:
+            for option in self.phrases.measuring.measures(measured, self.phrases.positions(phrase.chunks))[:_TRIED]:
                 if isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.path.steps))
                     measure = a.Summarised(summary, path, option.measure.unit)
@@ -207,7 +205,7 @@ class TablePlanner:
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
             said = (p for one in relations(noun.restrictions) for p in one.verb)
             verbs = (p for p in said if self.phrases.texts[p] not in self.lexicon.light_words)
-            positions = (*self.phrases.words.positions([*noun.chunks, *whose]), *verbs)
+            positions = (*self.phrases.positions([*noun.chunks, *whose]), *verbs)
             texts = self.phrases.connector.at(positions)
             is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
             found = self._columns_of_group(key.known, texts) or [self._column(key.known, texts, is_name=is_name)]
