@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Retrieval, Status
@@ -274,9 +275,8 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
 
 def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:
     """Choose what the tree shows: what is cited where somebody chose, else everything; no passages."""
-    cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
-    drawn = cited if len(cited) and not draft.is_ranked else evidence
-    return [item for item in drawn if item.kind != "passage"]
+    markers = () if draft.is_ranked else chain.from_iterable(claim.markers for claim in draft.claims)
+    return [item for item in evidence.keep(markers) or evidence if item.kind != "passage"]
 
 
 def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:

@@ -159,8 +159,8 @@ def read_whole(session: Session) -> Form:
 
     Texts of the graph are names in it, too: they are looked for with one query.
     """
-    if session.is_read_whole:
-        return session.asked
+    if (read := session.read_before(whole=True)) is not None:
+        return read
     own, links = lexicon(), _links_by_letters_first(session)
     is_read = links is session.links and not session.given
     asked = session.asked if is_read else read_question(chunked(session.question, session.linker, own, links=links))

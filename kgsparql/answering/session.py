@@ -11,7 +11,7 @@ import numpy as np
 from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, ModelReplyError
-from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
+from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed, ignore
 from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.graphs.metered_graph import MeteredGraph
@@ -164,8 +164,9 @@ class Session:
     def set_links(self, links: tuple[LinkedEntity, ...]) -> None:
         """Take these for what the question is about."""
         self.links = links
-        entities = tuple((e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in links)
-        self.emit(EntitiesLinked(entities=entities))
+        if self.emit is not ignore:
+            entities = tuple((e.mention.text, str(e.term), e.label, round(e.score, 4), e.matched) for e in links)
+            self.emit(EntitiesLinked(entities=entities))
 
     def ask_model(self, call: Call[T], *, required: bool = False) -> T | None:
         """Ask the model; ``None`` if there is none, or its reply is of no use: do the second-best thing then.
@@ -240,25 +241,21 @@ class Session:
     @property
     def asked(self) -> Form:
         """The question as it is read, with what was linked in it; copies that ask the same read the same."""
-        if (known := self._read_before()) is None:
+        if (asked := self.read_before()) is None:
             linker = None if self.given else self.linker  # where nothing was linked, no labels are asked for either
-            known = self._asked = self.links, read_question(chunked(self.question, linker, links=self.links)), False
-        return known[1]
+            asked = read_question(chunked(self.question, linker, links=self.links))
+            self._asked = self.links, asked, False
+        return asked
 
     def read_as(self, asked: Form) -> None:
         """Take the question as it was read with more of the graph: all that follows reads this."""
         self._asked = self.links, asked, True
 
-    @property
-    def is_read_whole(self) -> bool:
-        """Whether the question was read with more of the graph than its links."""
-        known = self._read_before()
-        return known is not None and known[2]
-
-    def _read_before(self) -> tuple[tuple[LinkedEntity, ...], Form, bool] | None:
-        known = self._asked
-        is_same = known is not None and known[0] is self.links and known[1].read.question == self.question
-        return known if is_same else None
+    def read_before(self, *, whole: bool = False) -> Form | None:
+        """Return the question as it was read with these links, if it was; ``whole``, with more of the graph."""
+        links, asked, is_whole = self._asked or (None, None, False)
+        is_same = links is self.links and asked is not None and asked.read.question == self.question
+        return asked if is_same and is_whole >= whole else None
 
     @property
     def label_fit(self) -> LabelFit:

@@ -187,7 +187,7 @@ class _OpenCompiler(PlanCompiler):
 
     bound: g.Expression = _OPEN
 
-    def members(self, items: a.ItemSet, x: Variable) -> g.Group:
+    def members(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> g.Group:
         match items:
             case _ if items == _OPEN_ITEMS:
                 self.bound = x

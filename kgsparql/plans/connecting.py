@@ -183,8 +183,7 @@ class _Search:
         for use in self.view.uses(ends(self.items, way.path)):
             if use.step.predicate == way.last.step.predicate:
                 continue
-            onward = self._way(use)
-            longer = way.then(onward)
+            longer = way.then(onward := self._way(use))
             gains = sum(longer.cover) > max(sum(way.cover), sum(onward.cover)) + 1e-6
             is_silent = not self.texts or self.wanted.is_said or any(map(self._location, longer.steps))
             if is_silent or gains or self._is_statement(longer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import filterfalse
 from typing import Literal as OneOf
 from typing import NamedTuple
 
@@ -161,7 +162,7 @@ def met(given: Denotation, others: Sequence[Denotation]) -> list[Denotation]:
         is_within = isinstance(items, a.Both) and given.items in items.sets
         if given.items is not None and items is not None and not is_within:
             items = a.Both((given.items, items))
-        how = (*given.how, *(match for match in other.how if match not in given.how))
+        how = (*given.how, *filterfalse(given.how.__contains__, other.how))
         head = () if given.is_free else given.head
         one = replace(given, items=items, score=given.score + other.score, head=head, how=how)
         found.append(one.doubted(*other.doubts))

@@ -147,8 +147,10 @@ class KnownGraph:
 
     def members(self, items: a.ItemSet) -> frozenset[Term]:
         """What a set comes to, as far as it is read."""
+        if isinstance(items, a.Items):
+            return frozenset(items.terms)
         self.look_for_members([items])
-        return frozenset(items.terms) if isinstance(items, a.Items) else self._members[items]
+        return self._members[items]
 
     def look_for_members(self, sets: Iterable[a.ItemSet]) -> None:
         """Find what several sets come to: one query, for a few that were not looked at before."""

@@ -227,7 +227,7 @@ class Phrases(NamedWords):
         """The things that the head names, with the words before it that are not what they are."""
         before = phrase.chunks[:-1]
         is_exact = [name.label.casefold() == head.text.casefold() for name in head.entities]
-        kinds = self.view.classes_of(name.term for name in head.entities[:MEANINGS])
+        kinds = self.view.classes_of(name.term for name in head.entities[:MEANINGS]) if before else {}
         own = set(words(normalised(head.text)))
         entities = head.entities if head.is_fuzzy else ()
         alike = [name for name in entities if own <= set(words(normalised(name.label)))]  # `Bohr`, of several

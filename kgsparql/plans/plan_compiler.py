@@ -46,8 +46,6 @@ def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: 
 
     :raises PlanError: never: check the plan first, with :func:`kgsparql.plans.type_check.check`.
 
-    >>> from kgsparql.rdf.paths import PropertyPath
-    >>> from kgsparql.rdf.terms import IRI
     >>> by = a.Ends(a.Items((IRI("http://e.org/Ann"),)), PropertyPath.of("^http://e.org/by"))
     >>> print(compiled(a.Count(by)).text)
     SELECT (?n0 AS ?value) WHERE {
@@ -67,7 +65,6 @@ def asked_query(plan: a.Plan, query: Query) -> Query:
 
     A yes or no is an ASK; what is measured of the best is no column; the limit that is not the question's is left out.
 
-    >>> from kgsparql.rdf.terms import IRI
     >>> found = a.Exists(a.Both((a.Items((IRI("http://e.org/Ann"),)), a.Instances(IRI("http://e.org/Person")))))
     >>> asked_query(found, compiled(found)).text.split()[:5]
     ['ASK', '{', 'VALUES', '?i1', '{']
@@ -222,8 +219,8 @@ class PlanCompiler:
 
     # --- sets
 
-    def members(self, items: a.ItemSet, x: Variable) -> Group:  # noqa: PLR0911, PLR0912 - one arm an operator
-        """Patterns whose solutions bind ``x`` to the items of a set, some perhaps more than once."""
+    def members(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:  # noqa: PLR0911, PLR0912
+        """Patterns whose solutions bind ``x`` to the items of a set, or of any of several, some more than once."""
         match items:
             case a.Instances(of):
                 return self._instances_of(of, x)
@@ -253,8 +250,10 @@ class PlanCompiler:
                 return (*self.members(inner, x), absent)
             case a.Both(sets):
                 return tuple(pattern for one in sets for pattern in self.members(one, x))
+            case tuple():
+                return (g.Union(tuple(self.members(one, x) for one in items)),)
             case a.Either(sets):
-                return self._either_of(sets, x)
+                return self._each_once(sets, x)
             case a.Minus(inner, without):
                 with self._unseen():
                     left_out = g.Without(self.members(without, x))
@@ -278,17 +277,14 @@ class PlanCompiler:
         below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
         return (g.Union((self._any_of(x, types, of), below)),)
 
-    def _either_of(self, sets: Sequence[a.ItemSet], x: Variable) -> Group:
-        """The items of several sets; of paths, apart: Oxigraph puts no union in order, and reads it for each row."""
-        union = g.Union(tuple(self.members(one, x) for one in sets))
-        has_paths = self.facts is None and any(isinstance(part, a.Ends) for part in parts(sets))
-        return (g.Select(((x, None),), (union,), distinct=True),) if has_paths else (union,)
+    def _each_once(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:
+        """The items of a set, or of any of several, each once: what many lead to would be measured as often.
 
-    def _each_once(self, items: a.ItemSet, x: Variable) -> Group:
-        """The items of a set, each once: of what many lead to, as many rows each would be measured again."""
+        Of paths apart, too: Oxigraph puts no union in order, and reads it for each row.
+        """
         found = self.members(items, x)
-        is_repeated = self.facts is None and any(isinstance(part, a.Ends) for part in parts(items))
-        return (g.Select(((x, None),), found, distinct=True),) if is_repeated else found
+        has_paths = self.facts is None and any(isinstance(part, a.Ends) for part in parts(items))
+        return (g.Select(((x, None),), found, distinct=True),) if has_paths else found
 
     def _best(self, top: a.Top, x: Variable) -> Group:
         summary: g.Aggregation = "MAX" if top.largest else "MIN"
@@ -357,8 +353,7 @@ class PlanCompiler:
         predicate = self.new("p")  # unbound in the solutions of another arm, which do not show this fact
         shown = self._fact(start, predicate, end)
         # Oxigraph reads all triples of all predicates for a variable, again and again; least where VALUES comes last.
-        found = g.Fact(start, predicates[0], end) if len(predicates) == 1 else shown
-        return (found, g.Values(predicate, predicates))
+        return (g.Fact(start, predicates[0], end) if len(predicates) == 1 else shown, g.Values(predicate, predicates))
 
     def _fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
         fact = g.Fact(subject, predicate, far)

@@ -41,7 +41,11 @@ class Planner:
 
     def plan(self) -> PlannedReading:
         """The likeliest reading, with what it leaves out, and doubts for words that are in no clause."""
-        if impossible := (*self._doubted_values(are_values=False), *self._of_none()):
+        doubted: dict[bool, list[Gap]] = {True: [], False: []}  # numbers and dates that may be others, or cannot be
+        for chunk in self.chunks:
+            if chunk.problem is not None:
+                doubted[chunk.is_value].append(chunk.problem)
+        if impossible := (*doubted[False], *self._of_none()):
             return PlannedReading(None, doubts=impossible, is_impossible=True)
         if (names := self._other_names()) is not None:
             return names
@@ -55,7 +59,7 @@ class Planner:
         doubts = (
             *found.doubts,
             *left_out_at(unread),
-            *self._doubted_values(are_values=True),
+            *doubted[True],
             *(self._leaps(found.how) if isinstance(found.plan, a.SummaryOf) else ()),
         )
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
@@ -81,10 +85,6 @@ class Planner:
         named = {p for chunk in self.chunks for p in chunk.span}
         said = {word for match in found.how for word in match.words.split()}
         return [p for p in asks if p not in named and self.texts[p] not in said]
-
-    def _doubted_values(self, *, are_values: bool) -> tuple[Gap, ...]:
-        """Doubt numbers and dates that cannot be, or that may be others."""
-        return tuple(c.problem for c in self.chunks if c.problem is not None and c.is_value == are_values)
 
     def _of_none(self) -> Iterator[Gap]:
         """Doubt what asks for the first none of something: `top 0`."""
@@ -180,14 +180,14 @@ class Planner:
 
     def _chosen(self, found: Sequence[Denotation], plan: Callable[[a.ItemSet], a.Plan] | None = None) -> PlannedReading:
         """The best reading that comes to something, nearly as good as the best; doubted where another fits as well."""
-        ranked = best([one for one in found if not one.is_free], _READINGS)
-        if not ranked:
+        if not found:
             return unplanned()
-        near = ranked[0].rank - _W.nothing_beside
-        taken = next((one for one in ranked if one.rank > near and self._comes_to(one)), ranked[0])
-        others = [one for one in ranked if one is not taken]
+        first, *_ = others = best(found, _READINGS)
+        near = first.rank - _W.nothing_beside
+        taken = next((one for one in others if one.rank > near and self._comes_to(one)), first)
+        others.remove(taken)
         doubts = [*taken.doubts]
-        if ranked[0] is not taken and not ranked[0].doubts and ranked[0].rank > taken.rank + _W.likelier:
+        if first is not taken and not first.doubts and first.rank > taken.rank + _W.likelier:
             doubts.append(rival())
         for one in others:
             is_rival = one.rank > taken.rank - _W.as_well and (taken.doubts or not one.doubts)

@@ -115,7 +115,6 @@ class KnownSets:
     at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
     instances: dict[tuple[a.Instances | Step, ...], bool] = field(default_factory=dict)
     labels: dict[tuple[str, ...], dict[Term, Label]] = field(default_factory=dict)
-
     in_lists: set[a.ItemSet] = field(default_factory=set)
 
     def steps_from(self, term: IRI) -> Iterator[PredicatePath]:
@@ -175,8 +174,7 @@ class Profiler:
                 known[one] = ends
             elif one not in known:
                 new.append(one)
-        n, x = Variable("n"), Variable("x")
-        queries = []
+        n, x, queries = Variable("n"), Variable("x"), []
         for at, one in enumerate(new):
             head = (numbered(n, at), (x, None))
             queries.append(g.select_query("sample", g.Select(head, (self._any(self._from_sample(one)),))))
@@ -236,37 +234,29 @@ class Profiler:
     def _look_above(self, kinds: Sequence[IRI]) -> None:
         """Read the classes above some classes."""
         above: dict[Term, set[IRI]] = defaultdict(set)
-        for found in self.graph.select(Query.union([self._above(kind) for kind in kinds])):
+        c, x, queries = Variable("c"), Variable("x"), []
+        for kind in kinds:  # each by itself: Virtuoso wants a constant where a path of any length begins
+            group = (g.Values(c, (kind,)), g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower))
+            select = g.Select(((c, None), (x, None)), group, distinct=True, limit=_ABOVE)
+            queries.append(g.select_query("broader", select))
+        for found in self.graph.select(Query.union(queries)):
             if isinstance(found["x"], IRI):
                 above[found["c"]].add(found["x"])
         self.known.broader.update({kind: frozenset(above[kind]) - {kind} for kind in kinds})
 
-    def _above(self, kind: IRI) -> Query:
-        """Virtuoso wants a constant where a path of any length begins, so each class has its own query."""
-        c, x = Variable("c"), Variable("x")
-        group = (g.Values(c, (kind,)), g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower))
-        return g.select_query("broader", g.Select(((c, None), (x, None)), group, distinct=True, limit=_ABOVE))
-
     def _look_at(self, sets: Sequence[a.ItemSet]) -> None:
         self._sample_all(sets)
         terms = {one: self.sample(one)[:ITEMS] for one in sets}
-        uses_of = self._uses([one for one in sets if terms[one]], terms)
+        uses_of = self._uses([*filter(terms.get, sets)], terms)
         told = chain(*terms.values(), *(use.ends for own in uses_of.values() for use in own.values()))
         classes = self.classes_of(_iris([*told]))
         for one in sets:
-            uses = [
-                PredicateUse(
-                    step,
-                    kind_at_end(use.ends),
-                    use.having / len(terms[one]),
-                    use.most,
-                    use.ends,
-                    _common_classes(use.ends, classes),
-                    _unit_of(step.predicate, use.ends),
-                )
-                for step, use in uses_of.get(one, {}).items()
-                if step.predicate not in UNWALKED
-            ]
+            uses = []
+            for step, use in uses_of.get(one, {}).items():
+                if step.predicate not in UNWALKED:
+                    share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
+                    unit = _unit_of(step.predicate, use.ends)
+                    uses.append(PredicateUse(step, kind_at_end(use.ends), share, use.most, use.ends, kinds, unit))
             uses.sort(key=lambda use: (-use.share, str(use.step)))
             self.known.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
 
