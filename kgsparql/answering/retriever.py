@@ -70,7 +70,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
             _, markers, topics = found.setdefault(end, (item.score, [], set()))
             markers.append(item.marker)
             topics |= leading
-    named = {link.term for link in session.links}
+    named = session.linked
     ranked = sorted(found.items(), key=lambda own: (own[0] in named, -len(own[1][2])))
     labels = session.labels((end for end, _ in ranked[:LABELLED]), in_grace=True)
     return tuple(

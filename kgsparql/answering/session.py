@@ -124,6 +124,11 @@ class Session:
         return self.question if self.translation is None else self.translation.original
 
     @property
+    def linked(self) -> dict[IRI, LinkedEntity]:
+        """The entities of the question by their terms, in order."""
+        return {link.term: link for link in self.links}
+
+    @property
     def graph(self) -> MeteredGraph:
         """The graph, with every query counted."""
         return self.labels.graph

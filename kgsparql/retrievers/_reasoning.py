@@ -273,7 +273,7 @@ def answered(
 
 def _chains_to(wanted: Set[Term], used: Sequence[ReadLine], sheet: FactSheet, session: Session) -> list[Path]:
     """Find the chains from what the question names to what is wanted, by the facts that were used, else by any."""
-    named = dict.fromkeys((*(link.term for link in session.links), *(path.end for path in session.same)))
+    named = dict.fromkeys((*session.linked, *(path.end for path in session.same)))
     chains: list[Path] = []
     for lines in (used, sheet.lines.values()):  # a model may leave out what is plain
         hops, left = _hops_of(lines), wanted - {way.end for way in chains} - named.keys()

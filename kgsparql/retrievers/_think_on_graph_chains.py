@@ -187,7 +187,7 @@ def ends_retrieval(walks: Mapping[Walk, float], kept: Iterable[Chain], session: 
     for chain in kept:
         best[chain.end] = max(chain.score, best.get(chain.end, 0.0))
     places = {item.marker: place for place, item in enumerate(evidence)}
-    named = {link.term for link in session.links}
+    named = session.linked
     answers = sorted(
         answers_at_ends(evidence, session),
         key=lambda answer: (answer.term in named, places[answer.markers[0]], -best.get(answer.term, 0.0)),

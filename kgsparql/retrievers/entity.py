@@ -161,7 +161,7 @@ class Entity(Retriever):
         """Find lines of one step around all entities, longer ones from those that the question names."""
         around = [line for group in groups for line in lines_of(group)]
         lines = without_inverse_lines(around)
-        named = {link.term for link in session.links} & matched.keys() or matched
+        named = session.linked.keys() & matched.keys() or matched
         with session.within_budget():
             level = [line for line in around if line.start in named]
             for steps in range(1, self.max_hops + 1):
@@ -185,7 +185,7 @@ class Entity(Retriever):
             for line, candidate in zip(lines, line_candidates(lines, session), strict=True)
         ]
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(lines[c.number].path)))
-        named = {link.term for link in session.links}
+        named = session.linked
         own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path.steps) == 1]
         purpose, most = "lines around the entities", self.top_k_paths
         chosen = ranked_choices(own, purpose, (most + 1) // 2, session)
@@ -258,7 +258,7 @@ def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm
             for cited in item.triples:
                 about += [cited.triple.subject] if is_text else [cited.hop.start, cited.hop.end]
             found += [(term, last - 1 + item.score, item.marker) for term in dict.fromkeys(about)]
-    linked = {link.term for link in session.links}
+    linked = session.linked
     new = [one for one in found if one[0] not in linked and not is_mediator(one[0])]
     return best_answers_first(answers_of(new or [one for one in found if one[0] in linked], session))
 

@@ -136,7 +136,7 @@ class MindMap(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths between entities (P), then lines of neighbours (N); where no path joins any, of two hops (P)."""
         find_links(session)
-        entities = [link.term for link in session.links]
+        entities = [*session.linked]
         around: list[Line] = []
         with session.within_budget():
             around += (
@@ -254,7 +254,7 @@ def _answer_candidates(evidence: Evidence, joining: int, session: Session) -> tu
 
     :param joining: how many of the items, the first ones, are paths that join entities.
     """
-    linked = {link.term for link in session.links}
+    linked = session.linked
     found: list[tuple[Term, float, str]] = []
     for place, item in enumerate(evidence):
         hops = [hop for path in item.paths for hop in path.hops]

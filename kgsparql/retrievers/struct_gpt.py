@@ -260,7 +260,7 @@ def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Litera
     every = [unit for unit, some in met if len(some) == len(own)]
     kept: list[Unit] = every or [unit for unit, some in met if some]
     conditions = (tuple(own),) if every else tuple((c,) for c in own if any(c in some for _, some in met))
-    plain_units = [unit for unit in one.units if unit not in one.mediated]
+    plain_units = [unit for unit in one.units if not one.is_mediated(unit)]
     return replace(one, units=(*plain_units, *kept), conditions=conditions)
 
 
