@@ -67,11 +67,6 @@ class MeteredGraph(KnowledgeGraph):
         """Return what ``ask`` returns for each member, with its queries counted here."""
         return self.graph.ask_each(lambda member: ask(replace(self, graph=member)))
 
-    @property
-    def may_repeat_triples(self) -> bool:
-        """Taken for granted: to find it out may take a query that is no part of the question."""
-        return True
-
     def will_ask_again(self, solutions: Solutions) -> None:
         """Take the note about these solutions back: what they lack is asked for in parts."""
         if solutions.missing in self.cut_short:
