@@ -64,6 +64,16 @@ def ex(name: str) -> IRI:
     return IRI(EX + name)
 
 
+def examples(*names: str) -> tuple[IRI, ...]:
+    """Name several."""
+    return tuple(map(ex, names))
+
+
+def texts(found: kgsparql.Retrieval | Answer, kind: str = "") -> list[str]:
+    """The texts of the evidence, of all or of one kind."""
+    return [item.text for item in found.evidence if item.kind == kind or not kind]
+
+
 def path_of(*steps: str) -> PropertyPath:
     """Make a path of short names of examples, ``^`` before those walked against their direction."""
     return PropertyPath.of(*("^" * step.startswith("^") + EX + step.removeprefix("^") for step in steps))

@@ -15,7 +15,7 @@ from tests import scripted
 from tests.model_server import Text
 from tests.scripted import asked_for, facts_with, marked, reader
 from tests.unit.hashed_embedder import HashedEmbedder
-from tests.world import BORN, EX, FIXTURES, Asked, ex, knowledge_of
+from tests.world import BORN, EX, FIXTURES, Asked, ex, knowledge_of, texts
 
 CURIE = "http://dbpedia.org/resource/Marie_Curie"
 WAR = "What did Marie Curie do in the war?"
@@ -24,10 +24,6 @@ WAR = "What did Marie Curie do in the war?"
 def retrieve(kb: KnowledgeBase | str, question: str, **options: Any) -> Retrieval:
     kb = knowledge_of(kb) if isinstance(kb, str) else kb
     return kb.retrieve(question, retriever="entity", options=options)
-
-
-def texts(found: Retrieval | Answer, kind: str = "") -> list[str]:
-    return [item.text for item in found.evidence if item.kind == kind or not kind]
 
 
 def passages(found: Retrieval | Answer) -> list[EvidenceItem]:

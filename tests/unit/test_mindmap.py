@@ -14,23 +14,27 @@ from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
 from tests.model_server import Text
 from tests.scripted import by_call, facts_with, marked, purposes, reader, things_in
-from tests.world import EX, FEYNMAN, Asked, Body, graph_of, knowledge_of, linked, open_nobel, session_of
-
-
-def ex(*names: str) -> tuple[IRI, ...]:
-    return tuple(IRI(EX + name) for name in names)
+from tests.world import (
+    EX,
+    FEYNMAN,
+    Asked,
+    Body,
+    examples,
+    graph_of,
+    knowledge_of,
+    linked,
+    open_nobel,
+    session_of,
+    texts,
+)
 
 
 def retrieve(
     graph: OxigraphGraph | str, entities: Sequence[str], question: str = "what about it?", *, complete: bool = True,
     **options: object,
 ) -> Retrieval:  # fmt: skip
-    session = session_of(graph, ex(*entities), question, complete=complete)
+    session = session_of(graph, examples(*entities), question, complete=complete)
     return load("mindmap", options).retrieve(linked(session))
-
-
-def texts(found: Retrieval) -> list[str]:
-    return [item.text for item in found.evidence]
 
 
 def chains(turtle: str, entities: Sequence[str]) -> list[str]:
@@ -61,8 +65,8 @@ def test_paths_between_the_entities_are_one_chain() -> None:
 
 
 def path(terms: str, predicate: str = "p") -> Path:
-    hops = (Hop(Triple(near, *ex(predicate), far)) for near, far in pairwise(ex(*terms)))
-    return Path(*ex(terms[0]), tuple(hops))
+    hops = (Hop(Triple(near, *examples(predicate), far)) for near, far in pairwise(examples(*terms)))
+    return Path(*examples(terms[0]), tuple(hops))
 
 
 def test_segments_are_joined_lazily_the_best_first_and_never_pass_a_term_twice() -> None:
@@ -172,7 +176,7 @@ def test_a_line_keeps_its_wording_when_it_is_completed() -> None:
     done, met = (retrieve(turtle, "a", complete=complete) for complete in (True, False))
     assert texts(done) == texts(met)
     assert [item.triples for item in done.evidence] == [item.triples for item in met.evidence]
-    assert [item.ends for item in done.evidence] == [ex("b", "c"), ex("d", "e")]
+    assert [item.ends for item in done.evidence] == [examples("b", "c"), examples("d", "e")]
 
 
 def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer() -> None:
@@ -250,7 +254,7 @@ def test_a_step_that_no_fact_bears_out_is_the_model_s_own_and_the_answer_is_not_
         turtle = f':ann rdfs:label "Ann" ; :lives_in :bonn . {sees}'
         asked = ask([reply], "On which river do Ann and Cas live?", turtle=turtle, options=LINKER)
         assert (asked.labels, asked.answer.own_steps) == (["rhine"], ("Bonn is on the Rhine.",))
-        assert [step.cited.triple.object for step in asked.answer.inference] == [*ex("bonn")]
+        assert [step.cited.triple.object for step in asked.answer.inference] == [*examples("bonn")]
         assert (asked.answer.status, asked.answer.grounding) == ("partial", "mixed")
         assert "the model's own: “Bonn is on the Rhine.”" in render(asked.answer, "text")
         assert 'own: “Bonn is on the Rhine.”"]:::said' in asked.answer.tree.mermaid()

@@ -16,8 +16,8 @@ from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
 from tests import scripted, world
 from tests.model_server import Reply, Text
-from tests.scripted import facts_with, marked
-from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, linked, open_nobel
+from tests.scripted import facts_with, marked, numbered
+from tests.world import EX, FEYNMAN, Asked, examples, graph_of, knowledge_of, linked, open_nobel, texts
 
 Body = dict[str, Any]
 Script = Callable[[Body], Reply]
@@ -25,10 +25,6 @@ WORK = """
 :ann :works_at :uni, :lab . :ben :works_at :uni . :cas :works_at :uni . :dan :works_at :lab .
 :uni :city :bonn . :lab :city :kiel . :ann :born "1990" . :ann :knows :eva .
 """
-
-
-def ex(*names: str) -> tuple[IRI, ...]:
-    return tuple(IRI(EX + name) for name in names)
 
 
 def first_subject(turtle: str) -> list[str]:
@@ -40,17 +36,15 @@ def session_of(
     graph: OxigraphGraph | str, question: str = "what about it?", entities: Sequence[str] = (), **more: Any
 ) -> Session:
     emit = more.pop("events", []).append
-    return linked(world.session_of(graph, ex(*entities or first_subject(str(graph))), question, emit=emit, **more))
+    return linked(
+        world.session_of(graph, examples(*entities or first_subject(str(graph))), question, emit=emit, **more)
+    )
 
 
 def retrieve(
     graph: OxigraphGraph | str, question: str = "what about it?", *, options: Any = None, **more: Any
 ) -> Retrieval:
     return load("think_on_graph", options).retrieve(session_of(graph, question, **more))
-
-
-def texts(found: Retrieval) -> list[str]:
-    return [item.text for item in found.evidence]
 
 
 def named(found: Retrieval) -> list[str]:
@@ -64,15 +58,13 @@ def ask(replies: Any, question: str = FEYNMAN, **more: Any) -> Asked:
 
 def ask_about(turtle: str, replies: Any, question: str = "what about it?", **more: Any) -> Asked:
     """Ask a question about the first subject of another graph."""
-    asking = {"retriever": "think_on_graph", "entities": ex(*first_subject(turtle)), **more}
+    asking = {"retriever": "think_on_graph", "entities": examples(*first_subject(turtle)), **more}
     return scripted.ask(knowledge_of(turtle), question, replies, **asking)
 
 
 def listed(body: Body) -> list[str]:
     """The candidates of a request, in their order."""
-    inside = re.search(r"<candidates>\n(.*?)\n?</candidates>", body["messages"][1]["content"], re.DOTALL)
-    assert inside is not None
-    return [line.split(". ", 1)[1] for line in inside[1].split("\n") if line]
+    return [*numbered(body).values()]
 
 
 def purpose(body: Body) -> str:
@@ -132,7 +124,7 @@ def test_a_walk_is_a_sample_and_its_path_is_followed_to_every_answer() -> None:
     found = retrieve(WORK, "who works at what Ann works at?", options={"width": 1, "depth": 2})
     item = next(iter(found.evidence))
     assert sorted(named(found)[:3]) == ["ben", "cas", "dan"]
-    assert set(item.ends) == set(ex("ben", "cas", "dan"))
+    assert set(item.ends) == set(examples("ben", "cas", "dan"))
     assert {row["answer"] for row in graph_of(WORK).store.query(item.query.text)} == set(item.ends)  # type: ignore[union-attr]
     films = "".join(f":actor :played_in :film{i:02} . :film{i:02} :year {2000 + i} . " for i in range(12))
     asked = "what is the language of what it played in?"
@@ -169,8 +161,8 @@ def test_what_says_nothing_is_an_identifier_without_a_label() -> None:
     opaque, readable = ("Q42", "m.07sbkfb"), ("IBM", "1984_Olympics", "paper7", "第44届")
     turtle = " ".join(f":a :p <{EX}{name}> ." for name in (*opaque, *readable)) + ' :Q7 rdfs:label "Q7" .'
     session = session_of(turtle)
-    session.labels(ex(*opaque, *readable, "Q7"))
-    assert [is_opaque(iri, session) for iri in ex(*opaque, *readable, "Q7")] == [True] * 2 + [False] * 5
+    session.labels(examples(*opaque, *readable, "Q7"))
+    assert [is_opaque(iri, session) for iri in examples(*opaque, *readable, "Q7")] == [True] * 2 + [False] * 5
     for names, label in product((["IBM", "SAP", "AMD", "DEC"], ["北京", "上海", "東京", "大阪"]), (True, False)):
         facts = " ".join(f":a :p :{name} ." + f' :{name} rdfs:label "{name}" .' * label for name in names)
         asked = ask_about(facts, script(), options={"depth": 1})
