@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql import IRI, UNKNOWN, EndpointProfile
+from kgsparql import UNKNOWN, EndpointProfile
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.profiles import StatusMeaning, endpoint_named, known_endpoints
 from kgsparql.rdf.vocabulary import UNWALKED
-from tests.world import LABEL, ROOT
+from tests.world import ROOT
 
 SHIPPED = ROOT / "kgsparql" / "graphs" / "endpoints.toml"
 PAGE = ROOT / "docs" / "endpoints.md"
@@ -87,19 +87,6 @@ def test_an_alias_opens_its_service() -> None:
         assert (graph.name, graph.url, graph.profile.engine) == (alias, url, engine)
         assert (graph.profile.is_public, graph.profile.concurrency) == (True, 1)
         assert (by_url.name, by_url.profile) == (url, known_endpoints().at(url))
-
-
-def test_wikidata_is_as_its_operators_say() -> None:
-    wikidata = named("wikidata")
-    assert wikidata.timeout_s == 60
-    assert (wikidata.errors_per_minute, wikidata.needs_contact) == (30, True)
-    assert (wikidata.has_union, wikidata.has_named_graphs, wikidata.external_ids) == (True, False, True)
-    assert (wikidata.text_search, wikidata.search_host) == ("wikibase:mwapi", "www.wikidata.org")
-    assert wikidata.degree_predicate == IRI("http://wikiba.se/ontology#sitelinks")
-    assert wikidata.type_predicates == (IRI("http://www.wikidata.org/prop/direct/P31"),)
-    assert wikidata.label_predicates == (LABEL,)
-    assert IRI("http://wikiba.se/ontology#directClaim") in wikidata.predicate_label_links
-    assert wikidata.elsewhere == ("wikidata-scholarly: scholarly articles",)
 
 
 def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
