@@ -128,7 +128,7 @@ class EndpointGraph(KnowledgeGraph):
 
     def reopened(self) -> Self:
         """Return the graph as it is now: nothing is known of it, and no reply that was kept is used again."""
-        return self._from_now_on().changed(probe=Probe(self.probe.known, self.probe.known))
+        return self._from_now_on().changed(probe=Probe(self.probe.known, self.probe.known), _origin=None)
 
     def _from_now_on(self) -> Self:
         """Return the same graph, for which no reply is used that was kept before now."""
@@ -187,7 +187,9 @@ class EndpointGraph(KnowledgeGraph):
         found = known = self.fingerprint
         with suppress(KgsparqlError):  # then it is as it was: who asks it next is told why it fails
             found = self._from_now_on()._new_fingerprint(known)  # noqa: SLF001 - of this class
-        return self if found == known else self.changed(probe=replace(self.probe, fingerprint=found, unused=set()))
+        if found == known:
+            return self
+        return self.changed(probe=replace(self.probe, fingerprint=found, unused=set()), _origin=None)
 
     @property
     def sizes(self) -> StatedSizes:

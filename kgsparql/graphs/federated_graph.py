@@ -75,7 +75,6 @@ class FederatedGraph(KnowledgeGraph):
         self._only: int | None = None
         self._failed: dict[int, list[KgsparqlError]] = {}
         self._held: dict[g.Group, set[int]] = {}
-        self._origin: FederatedGraph | None = None
         self._check: Callable[[], None] = lambda: None
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
@@ -98,13 +97,8 @@ class FederatedGraph(KnowledgeGraph):
     def _of_members(self, members: Iterable[KnowledgeGraph]) -> Self:
         own = tuple(members)
         if own == self._members:
-            return self.changed(_failed={}, _held={}, _origin=self.origin)
+            return self.changed(_failed={}, _held={})
         return self.changed(_failed={}, _held={}, _origin=None, _members=own)
-
-    @property
-    def origin(self) -> FederatedGraph:
-        """The graphs that this is a view of for one question."""
-        return self._origin or self
 
     def with_own_failures(self) -> Self:
         """Return the same graphs for optional queries: what fails there does not count as failed here."""

@@ -155,6 +155,7 @@ class KnowledgeGraph(ABC):
     stored: tuple[Any, ...] = ()
     directory: Path | None = None
     is_embedded = is_as_loaded = False
+    _origin: KnowledgeGraph | None = None
 
     @abstractmethod
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
@@ -166,7 +167,7 @@ class KnowledgeGraph(ABC):
     def changed(self, **attributes: Any) -> Self:
         """Return a copy with other values of some attributes; what they hold is shared."""
         view = copy.copy(self)
-        vars(view).update(attributes)
+        vars(view).update({"_origin": self.origin, **attributes})
         return view
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
@@ -190,7 +191,7 @@ class KnowledgeGraph(ABC):
 
     def reopened(self) -> Self:
         """Return the graph as it is now, of which nothing is remembered; files are read again."""
-        return self.changed()
+        return self.changed(_origin=None)
 
     def with_own_failures(self) -> Self:
         """Return the same graph for optional queries: a member that fails there does not count as failed here."""
@@ -247,7 +248,7 @@ class KnowledgeGraph(ABC):
     @property
     def origin(self) -> KnowledgeGraph:
         """The graph that this is a view of for one question: what is known of all its triples is kept for that."""
-        return self
+        return self._origin or self
 
     @property
     def errors(self) -> Mapping[str, KgsparqlError]:

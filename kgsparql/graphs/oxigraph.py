@@ -84,16 +84,10 @@ class OxigraphGraph(KnowledgeGraph):
         self._mark = self._mark_of_now()
         self.processes = QueryProcesses(store, self._mark_of_now, in_memory=self.is_in_memory)
         self._check: Callable[[], None] = lambda: None
-        self._whole = self
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
         """Return the same graph for one question: a query is killed when its time is over, or it is stopped."""
         return self.changed(_check=partial(usage.check, in_grace=in_grace))
-
-    @property
-    def origin(self) -> OxigraphGraph:
-        """The graph that this is a view of for one question."""
-        return self._whole
 
     def close(self) -> None:
         """End the processes of its queries; the next query starts another."""

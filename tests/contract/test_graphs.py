@@ -210,7 +210,7 @@ PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations
 # Several graphs have no adjacency, directory, account or size of their own; the notes of results are the meter's.
 OF_SEVERAL = {
     "adjacency_view", "changed", "directory", "failures", "held", "is_as_loaded", "is_embedded",
-    "may_have_name", "named_graphs", "profile", "sizes", "url", "uses_any", "will_ask_again",
+    "may_have_name", "named_graphs", "origin", "profile", "sizes", "url", "uses_any", "will_ask_again",
 }  # fmt: skip
 # What returns the metered graph itself is counted as before.
 MADE_OF_IT = {"changed", "reopened", "refreshed", "with_own_failures", "within"}
