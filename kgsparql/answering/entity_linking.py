@@ -82,7 +82,7 @@ def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[
     """Find what one of several graphs says is the same as a linked entity: one more entity, beside that one."""
     if len(session.graph.members) == 1 or not links:
         return ()
-    limit_s = session.usage.budget.max_seconds
+    limit_s = session.graph.usage.budget.max_seconds
     most_s = None if limit_s is None else limit_s * _OPTIONAL_SHARE
     graph = replace(session.graph, graph=session.graph.graph.with_own_failures(), most_s=most_s)
     before, code = graph.failures, "equivalents_failed"

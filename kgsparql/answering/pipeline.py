@@ -18,7 +18,7 @@ from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed
 from kgsparql.answering.retriever import Retriever, evidence_labels, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, QueryError, UnreachableError
-from kgsparql.events import Drafted, EvidenceFound, Finished
+from kgsparql.events import Drafted, EvidenceFound, Finished, ignore
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.same_as import same_items, with_reasons
@@ -158,7 +158,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     missing = tuple(_in_own_words(gap, session) for gap in known or ())
     outcome = _answer_status(session, found, draft)
     if known is not None and outcome == "answered":  # all other words were read
-        unread = {word for gap in known for word in words(normalised(gap.words))}
+        unread = {*words(normalised(" ".join(gap.words for gap in known)))}
         told = session.notes.texts
         session.notes.drop(
             MISSING_NAME, [one for one in told if unread.isdisjoint(words(normalised(one.split(";")[0])))]
@@ -188,7 +188,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         notes=session.notes.lines(link_notes(session.links)), fallbacks=tuple(session.notes.fallbacks),
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
         error=session.notes.lost or next(iter(session.graph.errors.values()), None),
-        usage={**session.usage.to_json(), "rounds": session.rounds},
+        usage={**session.graph.usage.to_json(), "rounds": session.rounds},
     )  # fmt: skip
     return _weighed_answer(made, found, session, is_judged=known is not None)
 
@@ -296,7 +296,8 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
             (term for path in session.same for term in (*path.terms, path.hops[0].triple.predicate)), in_grace=True
         )
         found = replace(found, evidence=Evidence([*found.evidence, *same_items(session.same, labels)]))
-    session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in found.evidence)))
+    if session.emit is not ignore:
+        session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in found.evidence)))
     return _with_descriptions(without_lost_items(found, session), session)
 
 

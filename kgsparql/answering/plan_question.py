@@ -172,8 +172,7 @@ def read_whole(session: Session) -> Form:
         for at, text in enumerate(words.texts)
         if not (at in covered or text in known or own.is_participle(text) or words.is_type_word(at))
     ]
-    values = _values_among(left, words, session)
-    if values:
+    if left and (values := _values_among(left, words, session)):
         session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
         asked = read_question(chunked(session.question, session.linker, own, links=links, values=values))
     session.read_as(asked)

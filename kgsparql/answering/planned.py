@@ -59,7 +59,7 @@ class ReadQuestion:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What of the question the plan leaves out, as sentences."""
-        found = dict.fromkeys(_with_words(doubt, self.asked.read) for doubt in self.reading.doubts)
+        found = dict.fromkeys(map(partial(_with_words, self.asked.read), self.reading.doubts))
         return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
@@ -349,7 +349,7 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
     return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
-def _with_words(doubt: Gap, words: Chunked) -> Gap:
+def _with_words(words: Chunked, doubt: Gap) -> Gap:
     if doubt.position < 0:
         return doubt
     at, said = doubt.position, words.raw[doubt.position]

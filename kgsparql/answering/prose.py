@@ -64,7 +64,7 @@ def with_prose(made: Answer, session: Session) -> Answer:
     except _FAILED as error:
         cause = f"{error.message} [{error.code}]"
         notes = (*notes, Note("no_prose", f"not all was said in the words of a model: {error.message}", cause))
-    usage = {**made.usage, **session.usage.to_json(), "rounds": writing.rounds, "dropped_sentences": dropped}
+    usage = {**made.usage, **session.graph.usage.to_json(), "rounds": writing.rounds, "dropped_sentences": dropped}
     return replace(made, prose=shown, model=made.model or session.writer.name, notes=notes, usage=usage)
 
 

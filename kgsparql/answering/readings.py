@@ -67,7 +67,7 @@ class _Talk:
         meant, others = meant_by(said, links, session), self.listed[LISTED_READINGS : 2 * LISTED_READINGS]
         if meant:
             others = [*retriever.readings_about(meant, session), *self.listed[:_KEPT_BESIDE]][:LISTED_READINGS]
-        if others and session.usage.calls_left != 0 and (made := self._comes_to(self._said_of(others), others)):
+        if others and session.graph.usage.calls_left != 0 and (made := self._comes_to(self._said_of(others), others)):
             used = {path.start for item in made.evidence for path in item.paths}
             mend_links(session, [one for one in meant if one.term in used])
             return made

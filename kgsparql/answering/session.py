@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed, ignore
@@ -145,11 +144,6 @@ class Session:
         return self.labels.notes
 
     @property
-    def usage(self) -> Usage:
-        """What the question has cost so far, and may cost."""
-        return self.graph.usage
-
-    @property
     def emit(self) -> Emit:
         """Takes the events of the question."""
         return self.graph.emit
@@ -185,7 +179,7 @@ class Session:
             return None
         self.rounds += 1
         try:
-            return self.model.ask(call, self.usage, self.hear_event)
+            return self.model.ask(call, self.graph.usage, self.hear_event)
         except BudgetExceededError:
             self.rounds -= 1  # there was no call
             raise
@@ -229,7 +223,7 @@ class Session:
 
     def can_spare_call(self, purpose: str) -> bool:
         """Tell whether the model may be asked for this: the last call that the budget holds is kept for the answer."""
-        left = self.usage.calls_left
+        left = self.graph.usage.calls_left
         if self.model is None or left is None or left > 1:
             return True
         self.notes.fall_back(purpose, "the last model call of the budget is kept for the answer")

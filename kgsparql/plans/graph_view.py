@@ -285,7 +285,13 @@ class KnownGraph:
 
     def predicates_called(self, texts: Sequence[str]) -> list[IRI]:
         """The predicates that have one of these words in their names."""
-        found, by_root = list[IRI](), self._predicates_by_root()
+        found, by_root = list[IRI](), (self.profiler.common or self.profiler).known.predicates
+        if self.predicates and not by_root:  # of the commonest, read once for a graph
+            labels, own = self.labels(self.predicates), dict[str, tuple[IRI, ...]]()
+            for predicate in self.predicates:
+                for one in {*map(root, words(normalised(labels[predicate])))}:
+                    own[one] = (*own.get(one, ()), predicate)
+            by_root.update(own)  # at once: others may look there meanwhile
         for text in texts:
             found += by_root.get(root(text), ())
         found += [IRI(row.iri) for row in self._rows_with(texts, "predicate")]
@@ -301,18 +307,6 @@ class KnownGraph:
             if called and not any(sexes.isdisjoint(words(normalised(name))) for name in called):
                 return not self.has_items(a.Lacks(items, path))
         return False
-
-    def _predicates_by_root(self) -> Mapping[str, tuple[IRI, ...]]:
-        """The commonest predicates of the graph by the roots of the words in their names, read once for a graph."""
-        known = (self.profiler.common or self.profiler).known
-        if self.predicates and not known.predicates:
-            by_root: dict[str, list[IRI]] = defaultdict(list)
-            found = self.labels(self.predicates)
-            for predicate in self.predicates:
-                for one in {root(word) for word in words(normalised(found[predicate]))}:
-                    by_root[one].append(predicate)
-            known.predicates.update({one: tuple(own) for one, own in by_root.items()})
-        return known.predicates
 
     def subject_class(self, predicate: IRI) -> IRI | None:
         """The narrowest class of all that has a predicate, else that of most; ``None`` where none is known."""

@@ -16,6 +16,7 @@ from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Quan
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, quoted, rival, unsaid
 
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
+_OBJECTS: dict[str, Role] = {"": "object", "by": "by", "of": "of", "than": "of"}  # roles behind prepositions
 
 
 class Restricting(NamedWords):
@@ -168,7 +169,8 @@ class Restricting(NamedWords):
         is_pending = given.is_free and not given.asked and bool(verb)  # a child born in Paris
         head = () if is_pending else given.head
         wanted = given if given.classes or (said.subject is None and not given.is_free) else None
-        role = self._role_of_subject(given, said, verb) if said.subject is not None else self._role_of_object(said)
+        role = _OBJECTS.get(said.preposition, "prep")
+        role = self._role_of_subject(given, said, verb) if said.subject is not None else role
         if role == "prep" and head and not verb:
             role = "of"  # `the languages in films`: the noun names the predicate
         asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("where", "when", "who")
@@ -206,18 +208,6 @@ class Restricting(NamedWords):
         if said.preposition and given.asked != "where":
             return "of" if given.head else "where"
         return "where" if given.asked == "where" else "of" if given.head else "any"
-
-    @staticmethod
-    def _role_of_object(said: Predication) -> Role:
-        match said.preposition:
-            case "than" | "of":
-                return "of"
-            case "by":
-                return "by"
-            case "":
-                return "object"
-            case _:
-                return "prep"
 
     def _with_more(self, given: Denotation, said: Predication, found: list[Denotation]) -> list[Denotation]:
         """Restrict further by the other arguments of a verb: each must hold of the same answer."""

@@ -343,7 +343,8 @@ def _measure_group(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Numb
             case _:
                 continue
         for one in measures:
-            yield from ((items, own, is_divisor) for own, is_divisor in _value_witnesses(one))
+            for own, is_divisor in _value_witnesses(one):
+                yield items, own, is_divisor
 
 
 def _value_witnesses(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:

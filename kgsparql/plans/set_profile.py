@@ -246,34 +246,31 @@ class Profiler:
 
     def _look_at(self, sets: Sequence[a.ItemSet]) -> None:
         self._sample_all(sets)
-        terms = {one: self.sample(one)[:ITEMS] for one in sets}
-        uses_of = self._uses([*filter(terms.get, sets)], terms)
-        told = chain(*terms.values(), *(use.ends for own in uses_of.values() for use in own.values()))
-        classes = self.classes_of(_iris([*told]))
+        terms, uses_of = dict[a.ItemSet, tuple[Term, ...]](), dict[a.ItemSet, dict[Step, StepUse]]()
+        asked: dict[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]] = {}
+        for one in sets:
+            terms[one] = self.sample(one)[:ITEMS]
+            steps = self._adjacent(terms[one]) if terms[one] else None
+            uses_of[one] = {} if steps is None else dict(steps.uses(_KEPT_ENDS))
+            if terms[one]:
+                asked[one] = terms[one], None if steps is None else steps.to_literals()
+        told = [*chain(*terms.values())]
+        for one, facts in self._facts(asked).items():  # in one query for what is not in the adjacency
+            for step, ends in facts.items():
+                uses_of[one][step] = StepUse.of(ends, _KEPT_ENDS)
+        for own in uses_of.values():
+            for use in own.values():
+                told += use.ends
+        classes = self.classes_of(_iris(told))
         for one in sets:
             uses = []
-            for step, use in uses_of.get(one, {}).items():
+            for step, use in uses_of[one].items():
                 if step.predicate not in UNWALKED:
                     share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
                     unit = _unit_of(step.predicate, use.ends)
                     uses.append(PredicateUse(step, kind_at_end(use.ends), share, use.most, use.ends, kinds, unit))
             uses.sort(key=lambda use: (-use.share, str(use.step)))
             self.known.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
-
-    def _uses(
-        self, sets: Sequence[a.ItemSet], terms: Mapping[a.ItemSet, Sequence[Term]]
-    ) -> dict[a.ItemSet, dict[Step, StepUse]]:
-        """How some items of each set use the steps from these, in one query for what is not in the adjacency."""
-        asked: dict[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]] = {}
-        uses: dict[a.ItemSet, dict[Step, StepUse]] = {}
-        for one in sets:
-            steps = self._adjacent(terms[one])
-            asked[one] = terms[one], None if steps is None else steps.to_literals()
-            uses[one] = {} if steps is None else dict(steps.uses(_KEPT_ENDS))
-        for one, facts in self._facts(asked).items():
-            for step, ends in facts.items():
-                uses[one][step] = StepUse.of(ends, _KEPT_ENDS)
-        return uses
 
     def _adjacent(self, terms: Sequence[Term]) -> AdjacentSteps | None:
         """The steps from terms in the adjacency; ``None`` where queries find them."""

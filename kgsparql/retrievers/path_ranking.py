@@ -134,7 +134,7 @@ class PathRanking(Retriever):
         """
         for own in enumerations:
             own.add(session.looked_at.steps_from(own.link.term))
-        if not any(own.paths for own in enumerations) and session.notes.lost is None and session.usage.is_over:
+        if not any(own.paths for own in enumerations) and session.notes.lost is None and session.graph.usage.is_over:
             late = session.unlimited()
             limits = {"first_steps": self.first_steps, "frontier": self.frontier}
             enumerations = enumerate_paths(session.links[:1], late, max_hops=1, **limits)

@@ -190,7 +190,7 @@ class _PlanWriting:
         """Ask for a plan until it is settled."""
         session = self.asked.session
         for _ in range(_ASKED):
-            if self.remark and session.usage.calls_left == 0:
+            if self.remark and session.graph.usage.calls_left == 0:
                 break
             session = self.asked.session
             written = session.ask_model(plan_call(session.original, self.asked.lists(self.found), self.remark))

@@ -381,7 +381,7 @@ def test_a_limit_on_time_ends_it(
     for who in (None, model):
         model_server.requests.clear()
         session = nobel.session(FEYNMAN, AskOptions(retriever=method, model=who, budget=Budget(max_seconds=60.0)))
-        session.usage.started -= 61.0
+        session.graph.usage.started -= 61.0
         found = answer(load(method), session)
         check_honest(Asked(found, nobel, []))
         assert found.status == "partial"
