@@ -261,7 +261,7 @@ _BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
 def marked(**features: object) -> set[str]:
     """Those of some features that are so."""
-    return {name for name, is_so in features.items() if is_so}
+    return {*filter(features.get, features)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +378,7 @@ def _is_plain_noun(name: str) -> bool:
     if len(words) > 1 and words[1].partition("/")[0] in _PLACES:  # "present in work": no present
         return False
     inner = words[1:-1] if len(words) > 1 and words[1] not in PREPOSITIONS else words[:-1]
-    return PREPOSITIONS.isdisjoint((words[0], words[-1])) and not any(is_past_form(word) for word in inner)
+    return PREPOSITIONS.isdisjoint((words[0], words[-1])) and not any(map(is_past_form, inner))
 
 
 def folded(steps: Sequence[Relation]) -> list[Relation]:

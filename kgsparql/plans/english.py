@@ -153,7 +153,7 @@ class Phrase:
         said = self.said
         if said and (self.is_open or self.kind in {"names", "best"}):
             said = f", but only {'if one of ' * self.is_one}those{said}"
-        return said + "".join(f", except {text}" for text in self.exceptions)
+        return said + "".join(map(", except {}".format, self.exceptions))
 
     @property
     def left_out(self) -> str:

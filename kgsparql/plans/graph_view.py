@@ -58,8 +58,11 @@ class ListMembers:
         """
         if (plan := reading.plan) is None:
             return reading
-        walked = (part.path.steps for part in parts(plan) if isinstance(part, a.Ends | a.Has | a.Lacks))
-        self.profiler.look_at_ends(map(attrgetter("predicate"), chain.from_iterable(walked)))
+        walked = (part.path.steps for part in parts(plan) if hasattr(part, "path"))
+        predicates = [*map(attrgetter("predicate"), chain.from_iterable(walked))]
+        self.profiler.look_at_ends(predicates)
+        if not any(self.profiler.at_ends(one).lead_to_lists for one in predicates):
+            return reading
         made, doubts = mapped(plan, self.in_place), reading.doubts
         if place is not None and made != plan and isinstance(made, a.Either):
             position, at = place
@@ -165,7 +168,10 @@ class KnownGraph:
         for at in range(0, len(sets), together):
             queries, found = [], defaultdict[Term, set[Term]](set)
             for number, items in enumerate(sets[at : at + together]):
-                group = PlanCompiler(self.profiler.vocabulary, most).members(self._as_read(items), x)
+                # About the members of lists, where the question names any; of too many, none are ranked.
+                read = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
+                read = without_ranking(read, self.profiler.graph)
+                group = PlanCompiler(self.profiler.vocabulary, most).members(read, x)
                 select = g.Select((numbered(n, number), (x, None)), group, distinct=most > 1, limit=most)
                 queries.append(g.select_query(name, select))
             for solution in self.profiler.graph.select(Query.union(queries)):
@@ -211,11 +217,6 @@ class KnownGraph:
             case a.Both((a.Ends(_, path), a.Instances() as kind)) if self.profiler.graph.is_embedded:
                 return not (self.is_ontology or self._is_anywhere(kind, path.steps[-1]))  # of many classes, seconds
         return False
-
-    def _as_read(self, items: a.ItemSet) -> a.ItemSet:
-        """Return a set about the members of lists, where the question names any; of too many, none are ranked."""
-        items = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
-        return without_ranking(items, self.profiler.graph)
 
     def with_kinds_below(self, reading: PlannedReading) -> PlannedReading:
         """Return a reading that holds of classes below others, too: a pizza with olives is one with vegetables."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
@@ -152,7 +153,7 @@ class Computed:
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms of all rows, each once."""
-        return tuple(dict.fromkeys(term for row in self.rows for term in row if term is not None))
+        return tuple(dict.fromkeys(filter(None, chain(*self.rows))))
 
     @property
     def items(self) -> tuple[Term, ...]:
