@@ -135,7 +135,7 @@ class Session:
     @property
     def vocabulary(self) -> GraphVocabulary:
         """The predicates by which the graph says what things are, read once for the question."""
-        self._vocabulary = self._vocabulary or GraphVocabulary.of(self.graph)
+        self._vocabulary = self._vocabulary or GraphVocabulary.of(self.graph.shared())
         return self._vocabulary
 
     @property
