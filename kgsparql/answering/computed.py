@@ -52,7 +52,8 @@ def computed_retrieval(
     examples = (own.example for own in found.left_out)
     shown_terms = chain(terms_in(found.plan), found.terms, examples, found.measured, *following)
     label = session.labels(filter(None, shown_terms), in_grace=True).__getitem__
-    gaps = (*gaps, *(not_all(own.in_words(label)) for own in found.left_out))
+    for own in found.left_out:
+        gaps = (*gaps, not_all(own.in_words(label)))
     reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), _cited_facts(found)
     facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}"
     basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""
@@ -71,7 +72,7 @@ def computed_retrieval(
 
 def _cited_facts(found: Computed) -> tuple[Triple, ...]:
     """Choose the facts that are cited: what says the best, and the next, comes first; of many, a sample."""
-    named = frozenset((*found.items, *(row[0] for row in found.rows[:1])))
+    named = frozenset((*found.items, *(found.rows[0][:1] if found.rows else ())))
     parts = [*(found.compared.facts if found.compared is not None else ())]
     parts.append(tuple(sorted(found.facts, key=lambda fact: named.isdisjoint((fact.subject, fact.object)))))
     if len(found.facts) > _MAX_CITED:

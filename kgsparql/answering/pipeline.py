@@ -260,7 +260,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
         above = () if plan is None else tuple(inheritance_gaps(plan, session))
         if plan is not None and is_undone_by_more(plan):
             unlike += above
-        elif made.status == "answered":  # a list is right as far as it goes
+        elif above and made.status == "answered":  # a list is right as far as it goes
             made = replace(made, notes=(*made.notes, *(Note("inherited", one.text) for one in above)))
     gaps = (*made.gaps, *unlike) if is_whole else None
     signals = signals_of(support, gaps, made.best, is_computed=made.computed is not None)

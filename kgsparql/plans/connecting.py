@@ -143,14 +143,14 @@ class _Search:
         yield from self.wanted.look_for([(way.last, ends(self.items, way.path)) for way in likely])
         fitting = [*filter(self._leads_to_wanted, likely)]
         have, turned = self._turn_what_is_turned(fitting) if self.called else set[Step](), set[Step]()
-        self.direct = {way.steps for way in likely if way.is_direct}
+        self.direct = {way.steps for way in likely if way.is_direct()}
         for way in fitting:
             have.update(way.named if self._is_found(way) else ())
             if len(way.steps) == 1 and way.direction <= _W.against_role:
                 turned.add(way.last.step.reversed)
         if not self.halves:
             fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
-        self.is_direct = any(way.is_direct for way in fitting)
+        self.is_direct = any(map(PathFit.is_direct, fitting))
         for way in fitting:
             way.doubts = [*self._doubts(way)]
             way.score -= _W.farther * (self.is_direct and len(way.steps) > 1)

@@ -238,7 +238,6 @@ class PathFit:
         """Put the likeliest first: by the score, less what the words cost that are left out; then the shortest."""
         return _W.word * len(self.left) - self.score, len(self.steps), str(self.steps)
 
-    @property
     def is_direct(self) -> bool:
         """Whether one step accounts for all of the words, the right way."""
         return len(self.steps) == 1 and not self.left and self.direction > _W.wrong_way and bool(self.named)

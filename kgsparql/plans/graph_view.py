@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, filterfalse
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
@@ -257,8 +257,7 @@ class KnownGraph:
     def classes_of(self, terms: Iterable[Term]) -> dict[Term, frozenset[IRI]]:
         """The classes of terms, with those above."""
         wanted = [term for term in dict.fromkeys(terms) if isinstance(term, IRI)]
-        new = [term for term in wanted if term not in self._classes]
-        if new:
+        if new := [*filterfalse(self._classes.__contains__, wanted)]:
             own = self.profiler.classes_of(new)
             self.profiler.with_broader(sorted(set().union(*own.values()), key=str))
             for term in new:
@@ -295,7 +294,7 @@ class KnownGraph:
             by_root.update(own)  # at once: others may look there meanwhile
         for text in texts:
             found += by_root.get(root(text), ())
-        found += [IRI(row.iri) for row in self._rows_with(texts, "predicate")]
+        found += map(IRI, map(attrgetter("iri"), self._rows_with(texts, "predicate")))
         return list(dict.fromkeys(found))
 
     def are_all_of_sex(self, items: a.Items, word: str, lexicon: Lexicon) -> bool:
