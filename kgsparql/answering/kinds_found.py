@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile, pairwise
+from itertools import chain, dropwhile, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ _RESTRICTIONS = 200  # of the classes that a question names
 _YEAR = re.compile(r"\d{3,4}")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
 _POINT = re.compile(r"(?i:point|polygon|multi\w+)\s*\(")
+_ORDERING = (a.Top, a.BestOfEach, a.SummaryOf, a.Summarised, a.Where, a.Compares, a.Calculated, a.Grouped, a.ItemTable)
 _CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
 """A number, a date, or an identifier such as `P-01`."""
 
@@ -204,23 +205,42 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     told = [some for some in classes if not {*own.with_broader(sorted(wanted, key=str))}.issuperset(some)]
     odd = [some for some in told if wanted.isdisjoint(own.with_broader(some)) and not {*CLASS_KINDS} & {*some}]
     odd += [[one] for one in items[:1] if not classes and view.has_instances(one)]  # it is a class itself
-    if odd and any(map(view.has_instances, sorted(wanted, key=str))):
+    if wanted and ends and not asked.asks_what_it_is and all(isinstance(one, Literal) for one in ends):
+        yield other_kind(said, "a text or a number")
+    elif odd and any(map(view.has_instances, sorted(wanted, key=str))):
         (name,) = session.compared_labels(odd[0][:1], in_grace=True).values()
         yield other_kind(said, quoted(name))
 
 
-def time_gaps(made: Answer, session: Session) -> Iterator[Gap]:
-    """Doubt that what was found is so now, or was before, where that is asked; of one thing it is now."""
+def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
+    """Doubt words of time and order that change what is asked, and that neither a name nor a computation is by.
+
+    Of one thing that was found it is so now, and it is the first.
+    """
     own, read = session.asked.language, session.asked.read
-    named = {p for one in session.links for p in read.positions_between(one.mention.start, one.mention.end)}
+    places = [read.positions_between(one.mention.start, one.mention.end) for one in session.links]
+    named = {*chain(*places), *(p for one in read.chunks if one.is_name for p in one.span)}
     shown = [made.evidence[marker] for one in made.best[:1] for marker in one.markers[:1]]
-    steps = {cited.triple.predicate for item in shown for cited in item.triples}
-    said = set(words(normalised(" ".join(session.compared_labels(steps, in_grace=True).values()))))
-    is_of_several = made.computed is not None and isinstance(made.computed.plan, a.Count | a.Condition)
-    is_one = len(made.best) == 1 and not is_of_several
+    steps = {step.predicate for item in shown for way in item.paths[:1] for step in way.property_path.steps}
+    plan = None if made.computed is None else made.computed.plan
+    used = steps if plan is None else {*steps, *terms_in(plan)}
+    said = set(words(normalised(" ".join(session.compared_labels(used, in_grace=True).values()))))
+    is_ordered = plan is not None and any(isinstance(part, _ORDERING) for part in parts(plan))
+    is_one = len(made.best) == 1 and not isinstance(plan, a.Count | a.Condition)
+    later = own.time_adverbs - own.present_words - {"right"}
     for word in (text for p, text in enumerate(read.texts) if p not in named and text not in said):
-        if word in own.past_words or (word in own.present_words and not is_one):
+        is_of_several = word in own.present_words or (word in own.ordering_words and not is_ordered)
+        is_other = word in own.past_words or word in later or (word in own.joining_times and not is_ordered)
+        if is_other or (is_of_several and not is_one):
             yield uncomputed(word)
+    if isinstance(plan, a.Exists) and isinstance(plan.items, a.Items):  # is Ann over: there is Ann
+        yield left_out(read.texts[-1])
+    if session.asked.phrase.kinds and isinstance(plan, a.ItemSet) and session.asked.asks == "set":
+        kinds = own.hints["kind"]
+        ways = [part.path.steps[-1] for part in parts(plan) if isinstance(part, a.Ends)]
+        names = session.compared_labels([step.predicate for step in ways], in_grace=True).values()
+        if not any(step.predicate in TAXONOMY for step in ways) and roots_of(names).isdisjoint(roots_of(kinds)):
+            yield other_kind(f"{session.asked.words(session.asked.phrase.kinds)} of it", "not said to be one")
 
 
 def restriction_gaps(session: Session) -> Iterator[Gap]:

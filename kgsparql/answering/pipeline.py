@@ -12,7 +12,13 @@ from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Retriev
 from kgsparql.answering.confidence import calibration, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.kinds_found import class_gaps, inheritance_gaps, is_undone_by_more, restriction_gaps, time_gaps
+from kgsparql.answering.kinds_found import (
+    class_gaps,
+    inheritance_gaps,
+    is_undone_by_more,
+    restriction_gaps,
+    unused_words,
+)
 from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, evidence_labels, without_lost_items
@@ -42,7 +48,7 @@ _NOTHING: dict[Status, str] = {
 }
 
 _NOT_SURE = "No sure answer:"
-NO_EVIDENCE = other_kind("what nothing here leads to", "nothing")
+NO_EVIDENCE = other_kind("more than this graph says of it", "nothing")
 _WAY_OUT = "ask again with a name as the graph has it: kgsparql find TEXT finds it, and -e IRI names it"
 # Words that ask for something that Wikidata says about a statement, not about a thing.
 _ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
@@ -155,7 +161,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
         draft = replace(draft, answers=answers, claims=claims)
     found, draft, known = _judged_draft(found, draft, session)
-    missing = tuple(_in_own_words(gap, session) for gap in known or ())
+    missing = tuple(dict.fromkeys(_in_own_words(gap, session) for gap in known or ()))
     outcome = _answer_status(session, found, draft)
     if known is not None and outcome == "answered":  # all other words were read
         unread = {*words(normalised(" ".join(gap.words for gap in known)))}
@@ -253,7 +259,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     is_whole = is_judged and not session.notes.partial  # before a look at classes, which may fail
     with session.within_budget(), suppress(QueryError):
         unlike += class_gaps([one.term for one in made.best] if made.status == "answered" else [], session)
-        unlike += time_gaps(made, session) if made.status == "answered" else ()
+        unlike += unused_words(made, session) if made.status in {"answered", "not_in_graph"} else ()
         is_none = made.status == "answered" and {one.label for one in made.best} <= {"false", "0"}
         unlike += restriction_gaps(session) if is_none or made.status == "not_in_graph" else ()
         plan = None if found.computed is None else found.computed.plan
@@ -269,8 +275,9 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     is_enough = not unlike and confidence >= max(session.min_confidence, own.sure * is_judged)
     if (made.status != "answered" and not unlike) or made.gaps or is_enough:
         return made
-    gap = _in_own_words([*unlike, own.doubt(signals)][0], session)
-    return replace(made, status="partial", gaps=(gap,), text=f"{_not_sure(gap, session)}\n{made.text}")
+    doubts = tuple(dict.fromkeys(_in_own_words(one, session) for one in unlike or [own.doubt(signals)]))
+    shown = "\n".join(made.text.splitlines()[made.status == "not_in_graph" :])  # where it is doubted, that is not said
+    return replace(made, status="partial", gaps=doubts, text=f"{_not_sure(doubts[0], session)}\n{shown}".rstrip())
 
 
 def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:
