@@ -27,6 +27,8 @@ from kgsparql.rdf.vocabulary import (
     EQUIVALENT_CLASS,
     EXISTENTIAL,
     INSTANCE_OF,
+    LIST_FIRST,
+    LIST_REST,
     ON_PROPERTY,
     RDF_TYPE,
     RESTRICTED_TO,
@@ -89,12 +91,28 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield other_kind("what somebody does", quoted(steps[-1]), "do")
+    yield from _noun_on_the_way(asked, best, steps, session)
     if _repeats_a_step(asked, best):
         yield unsaid(steps[0])
     closing = asked.closing
     whole, roots = " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield other_kind(closing[0], quoted(steps[-1]))
+
+
+def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:
+    """Doubt that the noun that is asked for is at the end, where a step on the way has it and no class of the ends."""
+    way = best.paths[0].property_path
+    groups = [[own.terms for own in best.paths if own.property_path == way]]
+    (kinds,) = session.compared_labels.majority_types(groups, in_grace=True)
+    noun = {root(text) for text in asked.words(asked.noun[-1:]).split()}
+    is_in_list = any(step.predicate in {LIST_FIRST, LIST_REST} for step in way.steps)
+    if len(steps) == 1 or not noun or not kinds[-1] or is_in_list:
+        return
+    (shared,) = session.compared_labels.shared_types([best.ends[:_SAMPLE]])
+    ends = [kinds[-1], *shared, *(steps[-1:] if way.steps[-1].direction == "forward" else ())]
+    if noun.isdisjoint(roots_of(ends)) and not noun.isdisjoint(roots_of([*steps, *kinds[1:-1]])):
+        yield other_kind(asked.words(asked.noun), quoted(kinds[-1]))
 
 
 def _repeats_a_step(asked: Form, best: EvidenceItem) -> bool:
@@ -205,7 +223,8 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     told = [some for some in classes if not {*own.with_broader(sorted(wanted, key=str))}.issuperset(some)]
     odd = [some for some in told if wanted.isdisjoint(own.with_broader(some)) and not {*CLASS_KINDS} & {*some}]
     odd += [[one] for one in items[:1] if not classes and view.has_instances(one)]  # it is a class itself
-    if wanted and ends and not asked.asks_what_it_is and all(isinstance(one, Literal) for one in ends):
+    is_naming = asked.asks_what_it_is or asked.other_names is not None
+    if wanted and ends and not is_naming and all(isinstance(one, Literal) for one in ends):
         yield other_kind(said, "a text or a number")
     elif odd and any(map(view.has_instances, sorted(wanted, key=str))):
         (name,) = session.compared_labels(odd[0][:1], in_grace=True).values()
