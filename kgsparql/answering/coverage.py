@@ -238,7 +238,7 @@ class _Check:
         is_alone, is_last = len(self.pieces[position]) == 1, position == self.pieces[position][-1]
         is_kind = self.asked.read.texts[position] in self.asked.language.kind_nouns and is_last
         is_asked = position in self.asked.noun and is_alone
-        return (is_kind and not is_alone) or (is_asked and (is_kind or self.asked.phrase.of is None))
+        return (is_kind and not is_alone) or (is_asked and is_kind)
 
     def _is_unnamed(self, position: int, said: Collection[int]) -> bool:
         """Whether a word names no step from its other end, no kind of what others say, and nothing in common."""

@@ -369,6 +369,7 @@ _SYNONYMS = {
         "religion religious faith belief",
         "expert experts expertise",
         "hire hired hires",
+        "book books novel novels",
         "discover discovered discovers discovery discoverer",
         "direct directed directs director directors",
         "make made maker makes",
