@@ -66,7 +66,7 @@ class GraphVocabulary:
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls()
-            read = replace(read, **_read_relations(graph))
+            read = replace(read, **_read_relations(graph.origin))
         if graph.is_as_loaded:
             _READ[graph.origin] = read
         return replace(read, narrower=narrower, labels=labels)
