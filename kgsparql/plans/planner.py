@@ -45,8 +45,11 @@ class Planner:
         for chunk in self.chunks:
             if chunk.problem is not None:
                 doubted[chunk.is_value].append(chunk.problem)
-        if impossible := (*doubted[False], *self._of_none()):
-            return PlannedReading(None, doubts=impossible, is_impossible=True)
+        for phrase in self.question.phrases:
+            if (best_of := phrase.superlative) is not None and best_of.number < 1:  # the first none: `top 0`
+                doubted[False].append(uncomputed(f"{self.texts[best_of.position]} {best_of.number}"))
+        if doubted[False]:
+            return PlannedReading(None, doubts=tuple(doubted[False]), is_impossible=True)
         if (names := self._other_names()) is not None:
             return names
         found, question = self._without_named(self.tables.as_asked(self._read())), self.question
@@ -85,12 +88,6 @@ class Planner:
         named = {p for chunk in self.chunks for p in chunk.span}
         said = {word for match in found.how for word in match.words.split()}
         return [p for p in asks if p not in named and self.texts[p] not in said]
-
-    def _of_none(self) -> Iterator[Gap]:
-        """Doubt what asks for the first none of something: `top 0`."""
-        for phrase in self.question.phrases:
-            if (best_of := phrase.superlative) is not None and best_of.number < 1:
-                yield uncomputed(f"{self.texts[best_of.position]} {best_of.number}")
 
     def _is_table(self) -> bool:
         question = self.question

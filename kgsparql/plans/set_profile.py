@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, filterfalse
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
@@ -222,7 +222,7 @@ class Profiler:
         if self.common is not None:
             return self.common.with_broader(kinds)
         own = tuple(kinds)
-        new = [kind for kind in dict.fromkeys(own) if kind not in self.known.broader]
+        new = [*filterfalse(self.known.broader.__contains__, dict.fromkeys(own))]
         if not self.vocabulary.narrower:
             self.known.broader.update(dict.fromkeys(new, frozenset()))
             new = []
@@ -383,7 +383,7 @@ class Profiler:
         if self.common is not None:
             self.common.look_at_ends(predicates)
             return
-        new = [one for one in dict.fromkeys(predicates) if one not in self.known.at_ends]
+        new = [*filterfalse(self.known.at_ends.__contains__, dict.fromkeys(predicates))]
         n, x, y = map(Variable, ("n", "x", "y"))
         compiler = PlanCompiler(self.vocabulary, _ENDS_READ)
         for at in range(0, len(new), _TOGETHER):
