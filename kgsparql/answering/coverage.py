@@ -17,7 +17,7 @@ from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.kinds_found import kinds_missed
 from kgsparql.answering.plan_question import common_profiler, predicates_of
 from kgsparql.answering.session import Session
-from kgsparql.answering.unclear_names import ambiguous_names, missing_names, partly_joined
+from kgsparql.answering.unclear_names import SAME_WORD, ambiguous_names, missing_names, partly_joined
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.label_index.search import LabelRow
@@ -37,7 +37,6 @@ from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, other_kind, ri
 
 _W = weights("left")
 _SAMPLE = 20  # ends whose classes are looked up
-_SAME_WORD = 0.8  # how alike two spellings of one word are at least
 
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
@@ -227,7 +226,7 @@ class _Check:
             return False
         whole = {root(self.asked.read.texts[p]) for p in piece}
         unsaid_words = self.fit.roots(self.steps[-1]) - whole - {root(word)}
-        if word not in own.slight and any(similarity(word, one) < _SAME_WORD for one in unsaid_words):
+        if word not in own.slight and any(similarity(word, one) < SAME_WORD for one in unsaid_words):
             return False  # the *goalkeeping* coach is no head coach
         rows = self.session.linker.search.offline().with_words([word, root(word)], limit=50)
         named = (row for row in rows if row.kind == "predicate" and whole <= roots_of([row.text]))

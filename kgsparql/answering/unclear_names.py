@@ -29,7 +29,7 @@ _LEAST_SLIP = 4  # letters of a word in which one may be left out or swapped; a 
 
 _FEW_WORDS = 2  # words of a name of which one, with another letter, is too often another name
 
-_SAME_WORD = 0.8  # how alike two spellings of one word are at least
+SAME_WORD = 0.8  # how alike two spellings of one word are at least
 
 
 def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Collection[str]) -> Iterator[Gap]:
@@ -103,7 +103,7 @@ def content_words(text: str) -> list[str]:
 
 def _has_word(label: Sequence[str], word: str) -> bool:
     """Whether a label has a word."""
-    return any(similarity(own, word) >= _SAME_WORD for own in label)
+    return any(similarity(own, word) >= SAME_WORD for own in label)
 
 
 def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> Iterator[Gap]:
@@ -164,7 +164,7 @@ def _is_slip(typed: str, word: str) -> bool:
     is_usual = _without_doubles(typed) == _without_doubles(word) or not unlikeliness(typed, word, 0)[1]
     is_inside = typed[-1] == word[-1] or sorted(typed) == sorted(word)
     is_inside &= shorter > _LEAST_SLIP or (shorter == _LEAST_SLIP and is_usual)
-    return is_inside or similarity(typed, word) >= _SAME_WORD
+    return is_inside or similarity(typed, word) >= SAME_WORD
 
 
 def _without_doubles(word: str) -> str:

@@ -165,8 +165,10 @@ class Predicating(NamedWords):
             for use in self.view.uses(given.items):
                 is_so = self.fit.allows(use.step, "of", texts[-1])  # a sequel: the one that is a *sequel of* it
                 if is_so and (fit := self.fit.whole(texts, use.step.predicate)):
-                    found.append(given.kept(a.Has(given.items, use.path), fit, Match(" ".join(texts), use.path)))
                     names = [self.fit.text(use.step.predicate), *self.fit.names(other.classes)]
+                    kept = given.kept(a.Has(given.items, use.path), fit, Match(" ".join(texts), use.path))
+                    said = self.fit.unsaid(names[0], texts)  # who has a child may have no son
+                    found.append(kept.doubted(unsaid(names[0], said)) if said else kept)
                     is_called, *are_classes = (self.fit.roots(name) == set(map(root, texts)) for name in names)
                     if is_called and not any(are_classes):
                         return [found[-1]]  # an owner, who need be no `private owner`
