@@ -26,9 +26,9 @@ from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.engines import WatchedGraph
 from tests.unit.hashed_embedder import HashedEmbedder
-from tests.world import FIXTURES, NOBEL, graph_of
+from tests.world import DBR, FIXTURES, NOBEL, graph_of
 
-D, QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
+QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 PUBLIC = EndpointProfile(is_public=True, has_many_labels=True)
 
@@ -79,7 +79,7 @@ def test_a_name_is_found_in_few_queries_however_it_is_written_and_none_is_asked_
         graph = Counting(EndpointGraph(nobel_url))
         linker = lookup(graph)
         links = linker.link(asked)
-        assert (links[0].term, links[0].matched) == (IRI(D + "Marie_Curie"), "exact")
+        assert (links[0].term, links[0].matched) == (IRI(DBR + "Marie_Curie"), "exact")
         assert {query.name for query in graph.asked} == {"search_exact", "search_kinds", "search_degrees"}
         assert (count := len(graph.asked)) <= 4
     assert linker.link(question) == links
@@ -125,7 +125,7 @@ def test_a_text_search_that_fails_leaves_the_names_as_they_are_written_and_says_
         for url, kind, said in ((proxy.url, "bif:contains", "500"), (nobel_url, "wikibase:mwapi", "wikibase")):
             linker = lookup(EndpointGraph(url, profile=EndpointProfile(has_union=True)), kind)  # type: ignore[arg-type]
             (link, *_) = linker.link("Where was Marie Curie born?")
-            assert link.term == IRI(D + "Marie_Curie")
+            assert link.term == IRI(DBR + "Marie_Curie")
             (note,) = [note for note in linker.notes([link]) if "text search" in note]
             assert url.split("/query", maxsplit=1)[0] in note
             assert said in note or kind == "wikibase:mwapi"
