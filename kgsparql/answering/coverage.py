@@ -214,15 +214,15 @@ class _Check:
             yield unsaid(self.steps[-1])
 
     def _changes_nothing(self, position: int, said: Collection[int]) -> bool:
-        """Whether a word only says more of a noun that is accounted for, names nothing else, and one thing was found.
+        """Whether a word changes nothing: before a noun that is accounted for, where one thing was found.
 
-        What has one value has no other that a word such as `key`, `binary` could choose.
+        The step has no word that the question lacks, and no predicate has both: the `key` event, `offical` language.
         """
         word, own, piece = self.asked.read.texts[position], self.asked.language, self.pieces[position]
         if word in own.time_adverbs or word in own.present_words:
             return True  # looked at where all is known that was found
         is_beside = position < piece[-1] and all(p in said for p in piece if p != position)
-        if word in own.partial or not is_beside or len({*self.best.ends}) > 1 or self.session.linker is None:
+        if word in own.restrictive or not is_beside or len({*self.best.ends}) > 1 or self.session.linker is None:
             return False
         whole = {root(self.asked.read.texts[p]) for p in piece}
         unsaid_words = self.fit.roots(self.steps[-1]) - whole - {root(word)}

@@ -87,8 +87,8 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
     """Read by which other predicates what a predicate says is stated, those below and those that lead back."""
     x, by, y = map(Variable, ("x", "by", "y"))
     said = (g.Values(by, _DECLARING), g.Fact(x, by, y))
-    kept = g.Select(((x, None), (by, None), (y, None)), said, limit=_MOST_READ)
-    mutual = g.Select(((x, None),), (g.Fact(x, RDF_TYPE, SYMMETRIC),), limit=_MOST_READ)
+    kept = g.Select(((x, None), (by, None), (y, None)), said, limit=BOUND)
+    mutual = g.Select(((x, None),), (g.Fact(x, RDF_TYPE, SYMMETRIC),), limit=BOUND)
     ways: dict[IRI, set[Step]] = defaultdict(set)
     for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("mutual", mutual)])):
         one, other, how = found["x"], found.get("y", found["x"]), found.get("by", SYMMETRIC)
