@@ -39,10 +39,10 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import check, terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 if TYPE_CHECKING:
     import pyoxigraph

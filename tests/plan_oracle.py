@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import date_number, read_as, term_text
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 Key: TypeAlias = Any
 """What is compared: a number, a date as a number, a text in small letters, or a term."""

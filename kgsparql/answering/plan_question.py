@@ -23,7 +23,6 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, words
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal
@@ -34,6 +33,7 @@ from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.translation import label_in_english, language_in, translated
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 _MEANINGS = 3  # of a name, and classes, that are listed
 _ROWS = 50  # predicates with a word of the question that are looked at

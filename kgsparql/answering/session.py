@@ -22,7 +22,6 @@ from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.set_profile import KnownSets
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.chunks import chunked
@@ -30,6 +29,7 @@ from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.translation import Translation
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel

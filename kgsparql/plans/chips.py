@@ -25,7 +25,6 @@ from kgsparql.plans.expressions import decimal, read_as, term_text
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
 from kgsparql.plans.set_profile import Profiler, numbered
 from kgsparql.plans.type_check import check, kind_of
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
@@ -33,6 +32,7 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import CLASS_KINDS
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where a part of a plan stands: names of fields, and numbers in tuples."""

@@ -26,13 +26,13 @@ from kgsparql.plans.expressions import (
     precision_of,
 )
 from kgsparql.plans.type_check import parts
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SUBCLASS_OF
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 ITEM, VALUE = Variable("answer"), Variable("value")
 """What a query of a plan gives: the items of a set; a number, or what is measured of an item."""

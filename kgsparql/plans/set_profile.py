@@ -17,7 +17,6 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.type_check import kind_of_literal, without_ranking
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named
@@ -25,6 +24,7 @@ from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, direct
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_END, LIST_FIRST, LIST_REST, ON_PROPERTY, SUBCLASS_OF, UNWALKED
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 ITEMS = 40  # items of a set that are looked at
 _SAMPLED = 200  # items of a set from which the next step of a path is taken

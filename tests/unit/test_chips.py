@@ -17,8 +17,8 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import run
 from kgsparql.plans.set_profile import Profiler, SetProfile
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import in_words
+from kgsparql.schema.vocabulary import GraphVocabulary
 from tests.world import FIXTURES, graph_of
 
 QUESTIONS = [  # a lookup, two steps, counts, dates, the best, absence, yes or no, a comparison, a table, an or

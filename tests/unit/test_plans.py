@@ -19,9 +19,9 @@ from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import rows_from_facts, witnesses
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.writing import in_words
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF
+from kgsparql.schema.vocabulary import GraphVocabulary
 from tests.deep import examples
 from tests.plan_oracle import Facts
 from tests.world import XSD
