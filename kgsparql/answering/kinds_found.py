@@ -16,7 +16,7 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import root, roots_of, stem, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.graph_view import A_LIST, KnownGraph
-from kgsparql.plans.type_check import parts, terms_in
+from kgsparql.plans.type_check import PLACE, parts, terms_in
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
@@ -106,7 +106,8 @@ def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], sess
     groups = [[own.terms for own in best.paths if own.property_path == way]]
     (kinds,) = session.compared_labels.majority_types(groups, in_grace=True)
     noun = {root(text) for text in asked.words(asked.noun[-1:]).split()}
-    is_in_list = any(step.predicate in {LIST_FIRST, LIST_REST} for step in way.steps)
+    places = (step.predicate for step in way.steps)
+    is_in_list = any(one in {LIST_FIRST, LIST_REST} or PLACE.match(one.value) for one in places)
     if len(steps) == 1 or not noun or not kinds[-1] or is_in_list:
         return
     (shared,) = session.compared_labels.shared_types([best.ends[:_SAMPLE]])
@@ -118,7 +119,7 @@ def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], sess
 def _repeats_a_step(asked: Form, best: EvidenceItem) -> bool:
     """Whether a step is gone twice, and the question says nothing twice, nor anything like `grandparent`."""
     steps, texts = best.paths[0].property_path.steps, [asked.read.texts[p] for piece in asked.pieces for p in piece]
-    is_again = any(one == other for one, other in pairwise(steps))
+    is_again = any(one == other and one.predicate != LIST_REST for one, other in pairwise(steps))
     owned = asked.owned_nouns(asked.links_from(best.paths[0].start)) if is_again else []
     is_far = any(text.startswith(tuple(asked.language.distancing)) for text in texts)
     return is_again and len(owned) < 2 and len({*map(root, texts)}) == len({*texts}) and not is_far

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from operator import attrgetter
 from threading import Lock
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -16,23 +17,26 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.linking.english_forms import singular
 from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, words
+from kgsparql.linking.words import other_numbers, root, words
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
-from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.vocabulary import UNWALKED
+from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.vocabulary import CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.form import Form
-from kgsparql.reading.lexicon import glossary, lexicon
+from kgsparql.reading.gaps import left_out
+from kgsparql.reading.lexicon import Lexicon, glossary, lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.translation import label_in_english, language_in, translated
+from kgsparql.schema.kinds import NamedKind, NamedKinds
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _MEANINGS = 3  # of a name, and classes, that are listed
@@ -92,6 +96,8 @@ _KNOWN: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], KnownSets]] =
 _ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = WeakKeyDictionary()
 """By language, the English names of what has only names in that language; read once."""
 _KEEPING = Lock()
+_MUCH_LARGER = 20  # times as many things as a class has that the noun may mean and its class hardly does
+_SURELY = 0.9  # share of the things of a kind that have a noun in their names, where it is surely that of them all
 _COUNTED_S = 5.0  # for a look at all of an endpoint, at most
 
 _Kept = TypeVar("_Kept")
@@ -175,8 +181,53 @@ def read_whole(session: Session) -> Form:
     if left and (values := _values_among(left, words, session)):
         session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
         asked = read_question(chunked(session.question, session.linker, own, links=links, values=values))
+    asked = _with_kinds_named(session, asked)
     session.read_as(asked)
     return asked
+
+
+def _with_kinds_named(session: Session, asked: Form) -> Form:
+    """Read the nouns that no class is called by, or hardly any, as the things that are called so."""
+    read, own, sizes = asked.read, asked.language, classes_of(session)
+    named, added = {one.span: one for one in read.chunks}, dict[int, Chunk]()
+    for phrase in asked.phrases:
+        if (head := phrase.head) is None or len(head.span) > 1 or phrase.of is not None:
+            continue
+        at, text, there = head.start, read.texts[head.start], named.get(head.span)
+        is_one = at > 0 and read.texts[at - 1] in own.definites and text == singular(text)
+        is_type_word = there is None and read.is_type_word(at)
+        is_name = there is not None and (there.is_name or there.is_value)
+        if is_one or is_name or text in own.light_words or (is_type_word and sizes):
+            continue
+        kinds = () if there is None else there.classes
+        meant = _kind_named(session, text, own)
+        if meant is not None and not (kinds and _MUCH_LARGER * sum(sizes.get(c, 0) for c in kinds) > meant.size):
+            doubt = None if meant.share > _SURELY else left_out(read.raw[at])
+            added[at] = Chunk(at, at + 1, read.raw[at], classes=(meant.of, *kinds), problem=doubt)
+    if not added:
+        return asked
+    chunks = [*(one for one in read.chunks if one.start not in added), *added.values()]
+    return read_question(replace(read, chunks=tuple(sorted(chunks, key=attrgetter("start")))))
+
+
+def _kind_named(session: Session, noun: str, own: Lexicon) -> NamedKind | None:
+    """Find the things that a noun stands for: concepts, those with such names, or what the graph says it is about."""
+    forms = {noun, *other_numbers(noun)}
+    kinds = _counted_once(named_kinds, None, session)
+    if kinds is None:
+        return None
+    if CONCEPT in kinds.sizes and not own.concept_nouns.isdisjoint(forms):
+        return kinds.all_of(CONCEPT, 1.0)
+    if (called := kinds.called(forms)) is not None:
+        return called
+    titles = (words(normalised(title)) for title in kinds.titles if "," not in title)
+    is_told = any(not forms.isdisjoint(one) and own.and_words.isdisjoint(one) for one in titles)
+    return kinds.all_of(kinds.main, 0.0) if kinds.main is not None and is_told else None
+
+
+def named_kinds(graph: KnowledgeGraph) -> NamedKinds:
+    """Read what the things of a graph are called."""
+    return NamedKinds.of(graph, class_counts(graph), common_predicates(graph))
 
 
 def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:

@@ -36,6 +36,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.form import Form, described
 from kgsparql.reading.gaps import Gap, left_out, no_name, other_kind, rival, uncomputed
+from kgsparql.schema.kinds import predicate_of_things
 
 _CANNOT_RUN = (PlanError, QueryError, LimitError)
 _COMPUTING: dict[str, tuple[type, ...]] = {  # by what a question asks for, parts of plans of which one is needed
@@ -73,7 +74,8 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     own, words = asked.language, asked.read
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     session.looked_at = profiler.known
-    view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
+    things = next((one for chunk in words.chunks for one in chunk.classes if predicate_of_things(one)), None)
+    view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session), things)
     view.classes_of(name.term for chunk in words.chunks for name in chunk.entities[:MEANINGS])
     content = {*words.texts} - own.empty_words
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
@@ -89,11 +91,12 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
 def _place_in_list(asked: Form) -> tuple[int, int] | None:
     """Find the word that says which of several in their order is asked for, and which that is."""
     texts, own = asked.read.texts, asked.language
-    if (one := asked.phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
-        return one.position, -one.rank if one.is_largest else one.rank - 1
-    for place in chain.from_iterable(map(attrgetter("span"), asked.phrase.chunks)):
-        if texts[place] in own.ordinals:
-            return place, own.ordinals[texts[place]] - 1
+    for phrase in asked.phrases:
+        if (one := phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
+            return one.position, -one.rank if one.is_largest else one.rank - 1
+        for place in chain.from_iterable(map(attrgetter("span"), phrase.chunks)):
+            if texts[place] in own.ordinals:
+                return place, own.ordinals[texts[place]] - 1
     return None
 
 

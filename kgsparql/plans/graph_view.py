@@ -50,6 +50,8 @@ class ListMembers:
 
     profiler: Profiler
     is_unread: bool = False
+    at: int | None = None
+    is_placed: bool = False
 
     def read(self, reading: PlannedReading, place: tuple[int, int] | None) -> PlannedReading:
         """Return a reading about the members; doubted, where they cannot be told.
@@ -63,14 +65,11 @@ class ListMembers:
         self.profiler.look_at_ends(predicates)
         if not any(self.profiler.at_ends(one).lead_to_lists for one in predicates):
             return reading
+        self.at = None if place is None else place[1]
         made, doubts = mapped(plan, self.in_place), reading.doubts
-        if place is not None and made != plan and isinstance(made, a.Either):
-            position, at = place
-            doubts = tuple(doubt for doubt in doubts if doubt.position != position)
-            if -len(made.sets) <= at < len(made.sets):
-                made = made.sets[at]
-            else:
-                doubts += left_out_at([position])
+        if place is not None:
+            doubts = tuple(doubt for doubt in doubts if doubt.position != place[0])
+            doubts += () if self.is_placed else left_out_at(place[:1])
         of = next((part.items for part in parts(made) if hasattr(part, "items")), a.Items(()))
         measured = (part.path for part in parts(made) if isinstance(part, a.HowMany | a.Value | a.Summarised))
         if self.is_unread or any(map(partial(self._ways_in_lists, of), measured)):
@@ -81,6 +80,11 @@ class ListMembers:
         """Return a part of a plan with the members of lists in the place of these."""
         match part:
             case a.Ends(start, path) if ways := self._ways_in_lists(start, path):
+                # Of several things, the last of one is not where that of another is.
+                is_one = isinstance(start, a.Items) and len(start.terms) == 1 and path.steps[0].direction == "forward"
+                if self.at is not None and (is_one or self.at >= 0) and -len(ways) <= self.at < len(ways):
+                    self.is_placed = True
+                    return a.Ends(start, ways[self.at])
                 return a.Either(tuple(a.Ends(start, way) for way in ways))
             case a.Has(items, path) | a.Lacks(items, path) if ways := self._ways_in_lists(items, path):
                 sets = tuple(replace(part, path=way) for way in ways)
@@ -130,12 +134,14 @@ class KnownGraph:
     :param profiler: looks at what the items of sets have.
     :param linker: knows the classes and predicates of the graph by their names.
     :param predicates: the commonest of the graph, where they are known.
+    :param things: what stands for the class of things that have none, where the question names these.
     """
 
     profiler: Profiler
     labels: TermLabels
     linker: Linker | None
     predicates: Sequence[IRI] = ()
+    things: IRI | None = None
     _members: dict[a.ItemSet, frozenset[Term]] = field(default_factory=dict)
     _has_items: dict[a.ItemSet, bool] = field(default_factory=dict)
     _classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
@@ -310,6 +316,8 @@ class KnownGraph:
 
     def subject_class(self, predicate: IRI) -> IRI | None:
         """The narrowest class of all that has a predicate, else that of most; ``None`` where none is known."""
+        if self.things is not None and self._is_anywhere(a.Instances(self.things), Step(predicate, "inverse")):
+            return self.things
         kinds, broader = self.profiler.at_ends(predicate).subject_kinds, self.profiler.with_broader
         shared = set(broader(kinds)).intersection(*(broader([one]) for one in kinds)) or {*kinds[:1]}
         return max(shared, key=lambda kind: (len(broader([kind])), str(kind)), default=None)

@@ -32,6 +32,7 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SUBCLASS_OF
+from kgsparql.schema.kinds import predicate_of_things
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 ITEM, VALUE = Variable("answer"), Variable("value")
@@ -268,6 +269,8 @@ class PlanCompiler:
 
         Oxigraph puts no union in order with other patterns, so without need for one a query may take seconds longer.
         """
+        if having := predicate_of_things(of):
+            return (self._fact(x, having, self.new("i")),)
         types, narrower = self.vocabulary.types, self.vocabulary.narrower
         if not narrower:
             return self._any_of(x, types, of)

@@ -43,7 +43,7 @@ class Planner:
         """The likeliest reading, with what it leaves out, and doubts for words that are in no clause."""
         doubted: dict[bool, list[Gap]] = {True: [], False: []}  # numbers and dates that may be others, or cannot be
         for chunk in self.chunks:
-            if chunk.problem is not None:
+            if chunk.problem is not None and not chunk.classes:
                 doubted[chunk.is_value].append(chunk.problem)
         for phrase in self.question.phrases:
             if (best_of := phrase.superlative) is not None and best_of.number < 1:  # the first none: `top 0`
@@ -59,6 +59,8 @@ class Planner:
         if question.each is not None and not (self._is_table() or _is_of_all(found.plan)):
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
         unread += self._not_averaged(found)
+        is_bare = isinstance(plan.items if isinstance(plan := found.plan, a.Count | a.Exists) else plan, a.Instances)
+        doubted[True] += [one.problem for one in self.chunks if one.classes and one.problem is not None and is_bare]
         doubts = (
             *found.doubts,
             *left_out_at(unread),

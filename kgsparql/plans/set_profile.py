@@ -16,7 +16,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.type_check import kind_of_literal, without_ranking
+from kgsparql.plans.type_check import PLACE, kind_of_literal, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named
@@ -252,6 +252,8 @@ class Profiler:
             terms[one] = self.sample(one)[:ITEMS]
             steps = self._adjacent(terms[one]) if terms[one] else None
             uses_of[one] = {} if steps is None else dict(steps.uses(_KEPT_ENDS))
+            if any(map(_is_from_container, uses_of[one])):
+                steps, uses_of[one] = None, {}
             if terms[one]:
                 asked[one] = terms[one], None if steps is None else steps.to_literals()
         told = [*chain(*terms.values())]
@@ -265,7 +267,7 @@ class Profiler:
         for one in sets:
             uses = []
             for step, use in uses_of[one].items():
-                if step.predicate not in UNWALKED:
+                if step.predicate not in UNWALKED and not PLACE.match(step.predicate.value):
                     share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
                     unit = _unit_of(step.predicate, use.ends)
                     uses.append(PredicateUse(step, kind_at_end(use.ends), share, use.most, use.ends, kinds, unit))
@@ -314,7 +316,8 @@ class Profiler:
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
             self._add_restricted(_iris(terms), own)
         for items, own in zip(asked, facts, strict=True):
-            if found_in := _iris([*own.pop(Step(LIST_FIRST, "inverse"), ())]):
+            holding = [Step(LIST_FIRST, "inverse"), *filter(_is_from_container, own)]
+            if found_in := _iris([*chain(*(own.pop(step, ()) for step in holding))]):
                 self.known.in_lists.add(items)
                 self._add_list_owners(found_in, own)
         if solutions.complete and len(solutions) < _FACTS_EACH:  # these are all that there are
@@ -349,9 +352,11 @@ class Profiler:
 
     def _add_list_owners(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
         """Add what has some terms in its lists, as if it led to these."""
-        x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
+        x, cell, start, p, owner, place = map(Variable, ("x", "cell", "list", "p", "owner", "place"))
         rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
-        group = (g.Values(x, terms), g.Fact(cell, LIST_FIRST, x), rest, g.Fact(owner, p, start))
+        is_place = g.Filter(Apply("REGEX", (Apply("STR", (place,)), Literal(f"^{PLACE.pattern[:-2]}$"))))
+        held = g.Union(((g.Fact(cell, LIST_FIRST, x), rest), (g.Fact(start, place, x), is_place)))
+        group = (g.Values(x, terms), held, g.Fact(owner, p, start))
         head = ((x, None), (p, None), (owner, None))
         for found in self.graph.select(g.select_query("in_lists", g.Select(head, group, limit=_FACTS_EACH))):
             if isinstance(found["p"], IRI) and found["p"] != LIST_REST:
@@ -416,6 +421,11 @@ class Profiler:
             any(isinstance(one, BlankNode) or one == LIST_END for one in objects),
             tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
         )
+
+
+def _is_from_container(step: Step) -> bool:
+    """Tell whether a step leads from a member back to what has it in its order: `rdf:_2`."""
+    return step.direction == "inverse" and PLACE.match(step.predicate.value) is not None
 
 
 def _is_of_class(items: a.ItemSet) -> bool:

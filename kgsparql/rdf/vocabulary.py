@@ -27,6 +27,8 @@ _NAMESPACES = {
     "prov": "http://www.w3.org/ns/prov#",
     "skosxl": "http://www.w3.org/2008/05/skos-xl#",
     "bf": "http://id.loc.gov/ontologies/bibframe/",
+    "void": "http://rdfs.org/ns/void#",
+    "dcat": "http://www.w3.org/ns/dcat#",
 }
 
 
@@ -64,6 +66,9 @@ _FORM, *_XL_LABELS = _known_iris("skosxl:literalForm skosxl:prefLabel skosxl:alt
 _TITLE, _MAIN_TITLE = _known_iris("bf:title bf:mainTitle")
 LABEL_NODES = {**dict.fromkeys(_XL_LABELS, _FORM), _TITLE: _MAIN_TITLE}
 """Lead to a node that has a label of a thing, each with the predicate of the text: of SKOS-XL and BIBFRAME."""
+(CONCEPT, *CATALOGUES) = _known_iris("skos:Concept skos:ConceptScheme owl:Ontology void:Dataset dcat:Catalog")
+"""What is one of the latter is about the things of a graph, or names them: by its titles."""
+CATALOGUE_TITLES = (*LABELS, *_known_iris("dcterms:alternative skos:altLabel"))
 DESCRIPTIONS = _known_iris(
     "schema:description schemas:description skos:definition oboInOwl:hasDefinition obo:IAO_0000115 rdfs:comment "
     "dbo:abstract dcterms:description dc:description"

@@ -45,7 +45,8 @@ class Chunk:
     :param predicates: that are called just so, where the name is one of several words.
     :param date: a day, a month or a time: ``14 March 1879``. :param last: the other end of a range: 1959 of ``1950s``.
     :param unit: the sign of that of a number. :param problem: why the value cannot be taken, or is to be doubted: a
-        sentence with places for the values after it. Where it cannot, there is neither number nor date.
+        sentence with places for the values after it. Where it cannot, there is neither number nor date. Of a class: why
+        it may not be all that is of the class which is meant.
     :param is_strong: it can be nothing but a name: several words, a capital, digits.
     """
 

@@ -1,0 +1,146 @@
+"""What nouns stand for that no class is called by: the things whose names, addresses or title have the noun."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from urllib.parse import quote, unquote
+
+from kgsparql.dataclasses import dataclass
+from kgsparql.exploration.labels import labels
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, normalised, split_camel_case
+from kgsparql.rdf.vocabulary import CATALOGUE_TITLES, CATALOGUES, CONCEPT, RDF_TYPE
+
+_READ, _EACH = 20, 500  # classes or predicates whose things are read, and things of each
+_FEWEST = 4  # things that tell what such are called
+_PRECISE, _WHOLE = 0.5, 0.75  # share of the things of a kind that have the noun, and of those that have it
+_TYPED = 0.1  # of a graph in which fewer things have a class, the predicates that things have tell what they are
+_WITH = "urn:things-with:"
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedKind:
+    """What a noun stands for.
+
+    :param of: a class, or what :func:`things_with` makes.
+    :param share: of its things, how many have the noun; 1 where every one is meant.
+    :param size: how many there are, as far as that was read.
+    """
+
+    of: IRI
+    share: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamedKinds:
+    """The things of a graph by the words of their names.
+
+    :param things: by class, or by predicate of things without one; some of each.
+    :param by_word: which things have a word in their name, or in the address that they share with others.
+    :param titles: what the graph, or the scheme of its concepts, is called.
+    :param sizes: of classes. :param main: the class that these titles are about.
+    """
+
+    things: Mapping[IRI, frozenset[IRI]]
+    by_word: Mapping[str, frozenset[IRI]]
+    titles: tuple[str, ...]
+    sizes: Mapping[IRI, int]
+    main: IRI | None
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, sizes: Mapping[IRI, int], predicates: Sequence[IRI]) -> NamedKinds:
+        """Read them: at an endpoint only the titles, as some of its things tell little of all.
+
+        :param sizes: of the commonest classes. :param predicates: the commonest, for a graph whose things have none.
+        """
+        titles, main = _told_titles(graph, sizes)
+        if graph.is_remote:
+            return cls({}, {}, titles, sizes, main)
+        things = _things_of(graph, {kind: g.Fact(Variable("x"), RDF_TYPE, kind) for kind in [*sizes][:_READ]})
+        with_any = {one: g.Fact(Variable("x"), one, Variable("y")) for one in predicates[:_READ]}
+        by_predicate = _things_of(graph, with_any) if sum(sizes.values()) < _EACH else {}
+        most = max(map(len, by_predicate.values()), default=0)
+        things |= by_predicate if sum(sizes.values()) < _TYPED * most else {}
+        return cls(things, _by_word(graph, set().union(*things.values())), titles, sizes, main)
+
+    def called(self, forms: Collection[str]) -> NamedKind | None:
+        """Find of what things a noun is the name: of most of a kind, and of few others.
+
+        :param forms: of the noun.
+        """
+        known = sorted(filter(self.by_word.__contains__, forms), key=len)
+        named = frozenset[IRI]().union(*map(self.by_word.__getitem__, known))
+        found = []
+        for kind, things in self.things.items():
+            both = len(named & things)
+            if len(things) >= _FEWEST and both >= _PRECISE * len(things) and both >= _WHOLE * len(named):
+                of = kind if kind in self.sizes else things_with(kind, known[0])
+                fit = both / (len(things) + 4 * len(named))  # F2: a kind that is whole rather than one that is pure
+                found.append((fit, str(kind), NamedKind(of, both / len(things), len(things))))
+        return max(found)[-1] if found else None
+
+    def all_of(self, kind: IRI, share: float) -> NamedKind:
+        """Say that all of a class may be meant."""
+        return NamedKind(kind, share, self.sizes[kind])
+
+
+def things_with(predicate: IRI, noun: str) -> IRI:
+    """Make what stands for the class of all that has a predicate, in a graph that has none for it.
+
+    >>> class_of = things_with(IRI("http://e.org/v#status"), "part")
+    >>> class_of.value, predicate_of_things(class_of).value
+    ('urn:things-with:http://e.org/v%23status#part', 'http://e.org/v#status')
+    """
+    return IRI(f"{_WITH}{quote(predicate.value, safe=':/')}#{noun}")
+
+
+def predicate_of_things(kind: IRI) -> IRI | None:
+    """Return the predicate that all things of such a class have; ``None`` for other classes."""
+    own = kind.value.removeprefix(_WITH)
+    return None if own == kind.value else IRI(unquote(own.partition("#")[0]))
+
+
+def _things_of(graph: KnowledgeGraph, facts: Mapping[IRI, g.Fact]) -> dict[IRI, frozenset[IRI]]:
+    x, n = Variable("x"), Variable("n")
+    queries = [
+        g.select_query("things", g.Select(((n, Literal(str(at))), (x, None)), (fact,), distinct=True, limit=_EACH))
+        for at, fact in enumerate(facts.values())
+    ]
+    found: dict[object, set[IRI]] = defaultdict(set)
+    for one in graph.select(Query.union(queries)) if queries else ():
+        if isinstance(one["x"], IRI):
+            found[one["n"]].add(one["x"])
+    return {kind: frozenset(found[Literal(str(at))]) for at, kind in enumerate(facts)}
+
+
+def _by_word(graph: KnowledgeGraph, things: Collection[IRI]) -> dict[str, frozenset[IRI]]:
+    found: dict[str, set[IRI]] = defaultdict(set)
+    for term, label in labels(graph, things).items():
+        if isinstance(term, IRI):
+            address = re.split("[/#]+", term.value.rstrip("/#"))[2:]  # without the host, which says nothing of one kind
+            for text in (label.text, *map(split_camel_case, address[-2:])):
+                for word in _WORD.findall(normalised(text)):
+                    found[word].add(term)
+    return {word: frozenset(own) for word, own in found.items()}
+
+
+def _told_titles(graph: KnowledgeGraph, sizes: Mapping[IRI, int]) -> tuple[tuple[str, ...], IRI | None]:
+    """Read what the graph or its scheme is called, and of what; nothing where several are, each of its own things."""
+    x, kind, by, title = map(Variable, ("x", "kind", "by", "title"))
+    said = (g.Values(kind, CATALOGUES), g.Fact(x, RDF_TYPE, kind), g.Values(by, CATALOGUE_TITLES), g.Fact(x, by, title))
+    select = g.Select(tuple((one, None) for one in (x, kind, title)), said, distinct=True, limit=BOUND)
+    found = graph.select(g.select_query("titles", select))
+    if len({one["x"] for one in found}) != 1:
+        return (), None
+    texts = tuple(sorted({one["title"].value for one in found if isinstance(one["title"], Literal)}))
+    if CONCEPT in sizes and any(one["kind"] == CATALOGUES[0] for one in found):
+        return texts, CONCEPT
+    most = max(sizes, key=sizes.__getitem__, default=None)
+    return texts, most if most is not None and 2 * sizes[most] > sum(sizes.values()) else None
