@@ -96,7 +96,7 @@ _KNOWN: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], KnownSets]] =
 _ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = WeakKeyDictionary()
 """By language, the English names of what has only names in that language; read once."""
 _KEEPING = Lock()
-_MUCH_LARGER = 20  # times as many things as a class has that the noun may mean and its class hardly does
+_HARDLY_ANY, _MUCH_LARGER = 3, 20  # things of a class that a noun may hardly mean, and times as many of which it is
 _SURELY = 0.9  # share of the things of a kind that have a noun in their names, where it is surely that of them all
 _COUNTED_S = 5.0  # for a look at all of an endpoint, at most
 
@@ -201,7 +201,8 @@ def _with_kinds_named(session: Session, asked: Form) -> Form:
             continue
         kinds = () if there is None else there.classes
         meant = _kind_named(session, text, own)
-        if meant is not None and not (kinds and _MUCH_LARGER * sum(sizes.get(c, 0) for c in kinds) > meant.size):
+        of_kinds = sum(sizes.get(one, 0) for one in kinds)
+        if meant is not None and (not kinds or (of_kinds <= _HARDLY_ANY and _MUCH_LARGER * of_kinds < meant.size)):
             doubt = None if meant.share > _SURELY else left_out(read.raw[at])
             added[at] = Chunk(at, at + 1, read.raw[at], classes=(meant.of, *kinds), problem=doubt)
     if not added:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from kgsparql.linking.english_forms import singular
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, union
@@ -91,6 +92,11 @@ class Predicating(NamedWords):
         if given.is_free and not given.head:
             return [replace(other, asked=given.asked)]
         is_among = bool(given.classes) and self.view.has_items(a.Both((given.known, other.known)))  # books except Emma
+        are_many = any(singular(self.texts[p]) != self.texts[p] for p in self.question.noun[-1:])
+        if (
+            is_among and are_many and (below := [*self._below(given, other, _NARROWER)])
+        ):  # which concepts are metals: such
+            return met(given, below)
         if is_among or not (given.is_free or given.is_named or given.classes):
             return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
         found = [one.leaving_out(given.head) for one in met(given.headless(), [*self._below(given, other)])]
@@ -100,9 +106,9 @@ class Predicating(NamedWords):
             rel = Rel(wanted=given, hops=1)  # what is near a city is none
         return [*found, *met(given.headless(), self.connector.connect(other, rel))]
 
-    def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
+    def _below(self, given: Denotation, other: Denotation, most: int = 1) -> Iterator[Denotation]:
         """What is below a named thing in a taxonomy: for one thing that is asked about, in all that it stands in."""
-        below = self.steps_below(other.known, TAXONOMY, _NARROWER if given.is_named else 1)
+        below = self.steps_below(other.known, TAXONOMY, _NARROWER if given.is_named else most)
         ways = {one: PropertyPath((Step(one, "inverse"),)) for one in TAXONOMY}
         if given.is_named:
             own = {use.step for use in self.view.uses(given.known)} - {Step(INSTANCE_OF, "inverse")}
