@@ -192,9 +192,9 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
 
 
 def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:
-    """Return the predicates to skip; if these include the usual label predicates, this graph's own as well."""
-    skipped = frozenset(skip)
-    own = graph.naming.labels if skipped.issuperset(LABELS) else ()
+    """Return the predicates to skip; if these include the usual label predicates, those that this graph states, too."""
+    skipped, naming = frozenset(skip), graph.naming
+    own = frozenset(naming.labels).difference(naming.measured) if skipped.issuperset(LABELS) else ()
     return graph.held(skipped if skipped.issuperset(own) else skipped.union(own))
 
 

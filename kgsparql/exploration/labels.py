@@ -16,7 +16,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name, printable, text_literal
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, LABELS, RDF_TYPE, Naming, is_mediator
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, RDF_TYPE, Naming, is_mediator
 
 K = TypeVar("K")
 
@@ -71,13 +71,15 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     written = graph.stored[0].written if len(graph.stored) == 1 else {}  # several may each write a value in its own way
     if written:
         best |= {term: Label(written[str(term)]) for term in wanted if str(term) in written}
+    pages = {term for term in iris if term not in best and graph.is_page(term)}
+    best |= {term: Label(term.value, derived=True) for term in pages}
     return {term: best.get(term) or own_label(term) for term in wanted}
 
 
 def _otherwise_called(graph: KnowledgeGraph, terms: Sequence[IRI], languages: Sequence[str]) -> dict[Term, Label]:
     """Find labels of terms that have none in these languages."""
     naming = graph.naming
-    may_all = not graph.is_embedded or bool(naming.links) or naming.labels != LABELS
+    may_all = not graph.is_embedded or bool(naming.links)
     rest = [term for term in terms if may_all or graph.may_have_name(term)]
     if not rest:
         return {}

@@ -140,8 +140,8 @@ class FederatedGraph(KnowledgeGraph):
         """By which predicates the members name things; those that a member states itself come first."""
         usual = Naming().labels
         named = sorted((member.naming for member in self.members), key=lambda naming: naming.labels == usual)
-        labels = dict.fromkeys(predicate for naming in named for predicate in naming.labels)
-        return Naming(tuple(labels), tuple(dict.fromkeys(link for naming in named for link in naming.links)))
+        each = ((naming.labels, naming.links, naming.pages, naming.measured) for naming in named)
+        return Naming(*(tuple(dict.fromkeys(chain.from_iterable(own))) for own in zip(*each, strict=True)))
 
     @property
     def fingerprint(self) -> str:

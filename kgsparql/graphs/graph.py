@@ -231,6 +231,10 @@ class KnowledgeGraph(ABC):
         """Tell whether a term may have a literal by a predicate that is called like a name."""
         return True
 
+    def is_page(self, term: IRI) -> bool:  # noqa: ARG002
+        """Tell whether all that is known of a term is that it is a page of something; untrue where nobody knows."""
+        return False
+
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
         """Return what ``ask`` returns for each member, by its place, without the members that fail."""
         return {0: ask(self)}

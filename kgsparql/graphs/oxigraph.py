@@ -20,6 +20,7 @@ from kgsparql.graphs.adjacency import MIN_TRIPLES, MOST_TRIPLES, Adjacency, Adja
 from kgsparql.graphs.files import Progress, RdfFile
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
 from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
+from kgsparql.graphs.naming import naming_of
 from kgsparql.graphs.query_process import HAS_FORKS, QueryProcesses
 from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
@@ -122,10 +123,19 @@ class OxigraphGraph(KnowledgeGraph):
             self._count_from = began + 50 * took_s if took_s > _MOST_COUNTING_S else 0.0
         return (self._count, *islice(self.store, _NEWEST))
 
-    @cached_property
+    @property
     def naming(self) -> Naming:
-        """The label predicates; the links to predicates that are labelled on another node, where there are any."""
-        return Naming(links=tuple(link for link in Naming().links if self._has_any(None, link)))
+        """By which predicates it names its things; found once, for all questions."""
+        return cast("OxigraphGraph", self.origin)._measured_naming  # noqa: SLF001 - of this class
+
+    @cached_property
+    def _measured_naming(self) -> Naming:
+        return naming_of(self)
+
+    def is_page(self, term: IRI) -> bool:
+        """Tell whether all that is said of a term is that it is a page of something."""
+        some = [*islice(self.quads(None, None, term), _LOOKED_AT)]
+        return bool(some) and {q.predicate for q in some} <= {*self.naming.pages} and not self._has_any(term)
 
     def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]:
         """Those of some predicates that are in a triple, remembered as long as the content stays the same."""
@@ -139,7 +149,8 @@ class OxigraphGraph(KnowledgeGraph):
             self._named.clear()
         if term not in self._named:
             self._named[term] = any(
-                may_be_name(quad.predicate) or i == _LOOKED_AT for i, quad in enumerate(self.quads(term))
+                quad.predicate in self.naming.labels or may_be_name(quad.predicate) or i == _LOOKED_AT
+                for i, quad in enumerate(self.quads(term))
             )
         return self._named[term]
 

@@ -89,10 +89,18 @@ UNWALKED = frozenset(
     )
 )
 """Predicates that are read but not walked: they give names and types, not relations between terms."""
-PICTURES_AND_PAGES = frozenset(
-    _known_iris("foaf:depiction foaf:thumbnail foaf:img foaf:homepage foaf:page schema:image schemas:image")
+PICTURES_AND_PAGES = _known_iris(
+    "foaf:depiction foaf:thumbnail foaf:img foaf:homepage foaf:page schema:image schemas:image"
 )
 """Predicates that lead to a picture of a thing or a page about it."""
+PAGES = (
+    *PICTURES_AND_PAGES,
+    *_known_iris(
+        "foaf:isPrimaryTopicOf rdfs:seeAlso dcterms:license dcterms:rights schema:url schemas:url schema:license "
+        "schemas:license dcat:landingPage dcat:accessURL dcat:downloadURL dbo:wikiPageExternalLink"
+    ),
+)
+"""Predicates that lead to the address of a page or file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +108,14 @@ class Naming:
     """The predicates by which a graph names things.
 
     :param links: predicates from the node with a predicate's label to the predicate itself.
+    :param pages: predicates that lead to web pages, whose addresses are no names.
+    :param measured: those labels that only what they say shows to be names: one still asks for them by their own word.
     """
 
     labels: tuple[IRI, ...] = LABELS
     links: tuple[IRI, ...] = PREDICATE_LABEL_LINKS
+    pages: tuple[IRI, ...] = PAGES
+    measured: tuple[IRI, ...] = ()
 
     @property
     def names(self) -> tuple[IRI, ...]:
@@ -120,6 +132,39 @@ _CALLED_NAME = re.compile(
 def may_be_name(predicate: IRI) -> bool:
     """Tell whether a predicate is a usual label predicate, or is called like one, as in ``labels_by_name.rq``."""
     return predicate in LABELS or _CALLED_NAME.search(predicate.value) is not None
+
+
+_CALLED_PAGE = re.compile(
+    r"[/#:](?:has)?(?:(?:home|web|landing)?_?page|web_?site|seeAlso|licen[cs]e|image|depiction|thumbnail|logo|download"
+    r"|distribution|\w*ur[il])$",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def leads_to_pages(predicate: IRI) -> bool:
+    """Tell whether a predicate is known to lead to web pages, or is called as if it does."""
+    return predicate in PAGES or _CALLED_PAGE.search(predicate.value) is not None
+
+
+_MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
+_NOT_A_NAME = re.compile(
+    r"[%?=&@]|::|\.(?:jpe?g|png|gif|svg|tiff?|pdf|x?html?|php|ogg|webm|mp[34]|owl|obo|ttl|nt|rdf|jsonl?|xml|csv|tsv|txt"
+    r"|zip|t?gz)$",
+    re.IGNORECASE,
+)
+
+
+def has_readable_end(name: str) -> bool:
+    """Tell whether the end of an IRI means something to a person: words, not ``Q42``, ``m.0abc``, a UUID or ``a.jpg``.
+
+    >>> [has_readable_end(n) for n in ("New York", "Q42", "m.0h6rm", "1e0eae5f 25ae 4ef9", "東京", "Flag.svg")]
+    [True, False, False, False, True, False]
+    """
+    if _NOT_A_NAME.search(name) or sum(map(str.isdigit, name)) * 3 > len(name):
+        return False
+    has_signs = any(sign.isalpha() and sign.lower() == sign.upper() for sign in name)  # one of Chinese is a word
+    return has_signs or _MEANS_SOMETHING.search(name) is not None
 
 
 _CLAIM_PARTS = re.compile(

@@ -38,7 +38,7 @@ NEIGHBOURS_PER_PREDICATE = 200  # neighbours of an entity that are fetched by on
 _WALKED_AGAIN_PENALTY = 0.3
 # The factor on the score of a chain for each better chain of the same walk, where siblings have equal scores.
 _REPEATED_WALK_FACTOR = 0.25
-_SKIPPED = UNWALKED | PICTURES_AND_PAGES
+_SKIPPED = UNWALKED.union(PICTURES_AND_PAGES)
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""What a graph declares of its predicates: the same facts stated by others are the same answers."""
+"""What a graph says of its own words: the same facts named and stated in other ways are the same answers."""
 
 from __future__ import annotations
 
@@ -75,3 +75,73 @@ def test_answers_do_not_depend_on_how_a_link_is_stated(nobel: KnowledgeBase, sha
         for question in QUESTIONS:
             expected, got = nobel.ask(question), other.ask(question)
             assert (got.sure, {one.label for one in got.best}) == (True, {one.label for one in expected.best}), question
+
+
+FLEET = "@prefix s: <http://e.org/ships#> . @prefix h: <http://e.org/harbours#> . " + "".join(
+    f"""<http://e.org/s/{n}> a <http://e.org/ships> ; s:ship "{ship}" ; s:hull "{hull}" ; s:flag "{flag}" ;
+    s:built {year} ; s:contact "{hull.lower()}@e.org" ;
+    s:note "{ship} was overhauled in the spring, and again in the autumn of last year." ;
+    s:home <http://e.org/h/{home}> . <http://e.org/h/{home}> a <http://e.org/harbours> ; h:harbour_name "{town}" ."""
+    for n, (ship, hull, flag, year, home, town) in enumerate(
+        (
+            ("Albatross", "AB-1", "Norway", 1961, 7, "Bergen"), ("Sea Otter", "SO-2", "Norway", 1975, 7, "Bergen"),
+            ("Petrel", "PE-3", "Iceland", 1980, 8, "Reykjavik"), ("Grey Seal", "GS-4", "Iceland", 1992, 9, "Akureyri"),
+        )
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("Where is the home of Sea Otter?", ["Bergen"]),
+        ("Which ships have Bergen as home?", ["Albatross", "Sea Otter"]),
+        ("What is the hull of Grey Seal?", ["GS-4"]),
+        ("How many ships have the flag Norway?", ["2"]),
+        ("Which ships were built after 1978?", ["Grey Seal", "Petrel"]),
+    ],
+)
+def test_what_is_nearly_unique_to_things_without_a_label_is_their_name(question: str, answers: list[str]) -> None:
+    graph = graph_of(FLEET)
+    assert [p.value.rpartition("/")[2] for p in graph.naming.measured] == ["harbours#harbour_name", "ships#ship"]
+    answer = KnowledgeBase(graph, embedder="none").ask(question)
+    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        ':Oak_Tree a :Tree ; :motto "{} forever" .',  # its IRI calls it well enough
+        ':t{} a :Tree ; :site "http://e.org/{}" ; :mail "{}@e.org" .',
+        ':t{} a :Tree ; :kind "oak" ; :age 4 ; :seen "2004-0{}-01" .',
+        ':t{} a :Tree ; rdfs:label "Tree {}" ; :plate "Plate {}" .',
+        ':t{} a :Tree ; :part "root {}" , "stem {}" .',
+        ':t{} a :Tree ; :about "Of the one with the number {} it is said that nobody has seen its leaves." .',
+    ],
+)
+def test_what_only_looks_like_a_name_is_none(facts: str) -> None:
+    named = ("Ash", "Elm", "Fir", "Yew")
+    data = "".join(facts.replace("{}", str(n)).replace("Oak_Tree", f"{tree}_Tree") for n, tree in enumerate(named, 1))
+    assert not graph_of(data).naming.measured
+
+
+CATALOGUE = """
+@prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix dcterms: <http://purl.org/dc/terms/> .
+:d1 a :Dataset ; rdfs:label "River levels" ; foaf:homepage <http://rivers.org/levels> ; :covers :Thames , :Severn ;
+  rdfs:seeAlso <http://wiki.org/Dataset> ; dcterms:license <https://free.org/licenses/by/4.0/> .
+:d2 a :Dataset ; rdfs:label "Rainfall in valleys" ; foaf:homepage <http://rain.net/Rainfall> ; :covers :Thames .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("What is the homepage of Rainfall in valleys?", ["http://rain.net/Rainfall"]),
+        ("What is the license of River levels?", ["https://free.org/licenses/by/4.0/"]),
+        ("Which datasets cover Thames?", ["Rainfall in valleys", "River levels"]),
+        ("How many datasets are there?", ["2"]),
+    ],
+)
+def test_the_address_of_a_page_is_no_name_and_is_shown_whole(question: str, answers: list[str]) -> None:
+    answer = KnowledgeBase(graph_of(CATALOGUE), embedder="none").ask(question)
+    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)

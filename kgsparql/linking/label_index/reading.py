@@ -35,11 +35,18 @@ from kgsparql.linking.label_index.search import (
     silent,
     with_short,
 )
-from kgsparql.linking.words import is_unspaced
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, split_camel_case, whole_number
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, LABEL_NODES, RDF_TYPE, UNWALKED, is_mediator, may_be_name
+from kgsparql.rdf.vocabulary import (
+    DESCRIPTIONS,
+    LABEL_NODES,
+    RDF_TYPE,
+    UNWALKED,
+    has_readable_end,
+    is_mediator,
+    may_be_name,
+)
 from kgsparql.storage.lance_tables import arrow, row_tuples
 
 REMOTE_ROWS = 300_000
@@ -49,8 +56,6 @@ AT_ONCE = 50_000  # rows that are Python objects at a time; fewer never become a
 _SEVERAL, _OF_A_VOCABULARY = 3, 30  # properties that are no predicates, at least; triples for each, at most
 
 _OTHER_NAME = re.compile(r"[/#:]variant(?:Name|Label)\w*$")  # of GND and MADS, read after the preferred ones
-_MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
-_NOT_A_NAME = re.compile(r"[%?=&@]|::|\.(?:jpe?g|png|gif|svg|tiff?|pdf|html?|ogg|webm|mp[34])$", re.IGNORECASE)
 
 _Result = TypeVar("_Result")
 _Row = TypeVar("_Row", bound=NamedTuple)
@@ -183,6 +188,7 @@ class _Reader:
     :ivar used_as: the predicates that are described on another node, by that node: ``wdt:P31`` by ``wd:P31``.
     :ivar described: the names of those nodes.
     :ivar names_entity: whether any entity has a name.
+    :ivar pages: web pages of which nothing is said: the ends of their addresses are no names.
     """
 
     graph: KnowledgeGraph
@@ -193,6 +199,7 @@ class _Reader:
     names_entity: bool = False
     found: Gathered[_Read] = field(default_factory=lambda: Gathered(_Read))
     kinds: dict[str, Kind] = field(default_factory=dict)
+    pages: set[str] = field(default_factory=set)
     step: int = 0
 
     def labels(self) -> Gathered[LabelRow]:
@@ -207,6 +214,9 @@ class _Reader:
         # The engine counts on one core while this one reads texts.
         counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
         self._read_kinds(triples)
+        to_pages = [predicate for predicate in self.graph.naming.pages if predicate.value in triples]
+        pages = Query.load("index_pages").bind(predicate=to_pages, other=to_pages)
+        self.pages.update(_term_value(solution["page"]) for solution in self._polled_solutions(pages))
         self._read_texts(triples.keys())
         degrees = self._waited_for(counting)
         self.found.extend(degrees)
@@ -249,7 +259,8 @@ class _Reader:
             self.used_as.setdefault(node, []).append(described)
             self.kinds |= {node: "predicate", described: "predicate"}
         others = naming.names[len(naming.labels) :]
-        roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", others))
+        stated = [predicate for predicate in naming.labels if predicate not in naming.measured]
+        roles = (("label", stated), ("alternative", others), ("", naming.measured))
         for role, predicates in roles:
             for predicate in predicates:
                 if predicate.value in used:
@@ -304,7 +315,7 @@ class _Reader:
         if not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
             term = IRI(iri)
             name = clean_text(local_name(term))
-            if (not self.names_entity or _is_name(name)) and not is_mediator(term):
+            if (not self.names_entity or has_readable_end(name)) and not is_mediator(term) and iri not in self.pages:
                 key = normalised(name)
                 if key and key not in {row.key for row in names}:
                     names.append(LabelRow(iri, name, key, "derived"))
@@ -373,17 +384,6 @@ def _names_of_one(found: Iterable[_Read]) -> Iterator[LabelRow]:
             if role == "label" and labelled_at is None:
                 labelled_at = read.step
             yield LabelRow(read.iri, read.text, key, role, read.language)
-
-
-def _is_name(name: str) -> bool:
-    """Tell whether the end of an IRI means something to a person: words, not ``Q42``, ``m.0abc``, a UUID or ``a.jpg``.
-
-    >>> [_is_name(n) for n in ("New York", "Q42", "m.0h6rm", "1e0eae5f 25ae 4ef9", "東京", "Flag.svg", "go%2:38::")]
-    [True, False, False, False, True, False, False]
-    """
-    if _NOT_A_NAME.search(name) or sum(map(str.isdigit, name)) * 3 > len(name):
-        return False
-    return any(map(is_unspaced, name)) or _MEANS_SOMETHING.search(name) is not None
 
 
 def _term_value(term: object) -> str:
