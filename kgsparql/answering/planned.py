@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
@@ -31,11 +32,13 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts, terms_in
-from kgsparql.rdf.paths import PropertyPath, Walk
+from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.form import Form, described
 from kgsparql.reading.gaps import Gap, left_out, no_name, other_kind, rival, uncomputed
+from kgsparql.reading.parser import read_question
 from kgsparql.schema.kinds import predicate_of_things
 
 _CANNOT_RUN = (PlanError, QueryError, LimitError)
@@ -80,12 +83,61 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     content = {*words.texts} - own.empty_words
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
-    reading = Planner(view, fit, asked, is_strict=is_strict).plan()
+    plan = partial(Planner, view, fit, is_strict=is_strict)
+    told = _read_in_language(asked, plan, view, session)
+    asked, reading = told or (asked, plan(asked).plan())
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
     reading = view.with_kinds_below(reading)
     if session.emit is not ignore:
         session.emit(_read_event(asked, reading, session))
     return ReadQuestion(asked, reading)
+
+
+def _read_in_language(
+    asked: Form, planner: Callable[[Form], Planner], view: KnownGraph, session: Session
+) -> tuple[Form, PlannedReading] | None:
+    """Read what is asked for in a language as the texts with its tag; ``None`` where no such text is asked for.
+
+    What is asked of a thing that is named is its name: what it is called in French.
+    """
+    texts, own, chunks = asked.read.texts, asked.language, asked.read.chunks
+    named = {p for chunk in chunks if len(chunk.span) > 1 for p in chunk.span}
+    naming = own.identity_nouns | own.word_nouns
+    for at in (p for p, text in enumerate(texts) if text in own.languages and p not in named):
+        start, end, following = at, at + 1, texts[at + 1 : at + 3]
+        if not naming.isdisjoint(following[:1]):
+            if not (own.of_words | own.summed_over).isdisjoint(
+                following[1:]
+            ):  # the Spanish word for it: it, in Spanish
+                start, end = at - (texts[at - 1] in own.determiners), at + 3
+        elif at and texts[at - 1] in own.locatives and own.prepositions.issuperset(following[:1]):
+            start -= 2 if texts[max(0, at - 2)] in own.naming_words else 1
+        else:
+            continue
+        rest = read_question(asked.read.without(start, end))
+        reading, tag = planner(rest).plan(), own.languages[texts[at]]
+        if (made := _texts_in(tag, reading, view)) is not None:
+            if made.plan == reading.plan:
+                return asked, replace(made, doubts=(*made.doubts, left_out(asked.read.raw[at])))
+            session.read_as(told := replace(rest, is_definition=False))
+            return told, made
+    return None
+
+
+def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedReading | None:
+    """Keep the texts in a language of what a plan comes to, of a thing its names; the plan as it is where none is."""
+    plan = reading.plan
+    if isinstance(plan, a.Items) and all(isinstance(term, IRI) for term in plan.terms):
+        names = (*view.profiler.vocabulary.labels, *ALTERNATIVE_LABELS)
+        sets = [a.Ends(plan, PropertyPath((Step(one),))) for one in names]
+    else:
+        sets = [plan] if isinstance(plan, a.Ends) else []
+    view.look_for_members(sets)
+    for own in sets:
+        texts = [one for one in view.members(own) if isinstance(one, Literal) and one.language]
+        if found := sorted((one for one in texts if str(one.language).partition("-")[0] == tag), key=str):
+            return replace(reading, plan=a.Both((own, a.Items(tuple(found)))), others=())
+    return reading if isinstance(plan, a.Items) else None
 
 
 def _place_in_list(asked: Form) -> tuple[int, int] | None:

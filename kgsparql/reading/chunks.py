@@ -76,6 +76,20 @@ class Chunked:
         """Return some words side by side, as they are written."""
         return self.question[self.tokens[start].start : self.tokens[end - 1].end]
 
+    def without(self, start: int, end: int) -> Chunked:
+        """Return the question without some words: what is named by any of them is not named."""
+
+        def moved(at: int) -> int:
+            return at - (end - start) if at >= end else at
+
+        tokens, texts, raw, gaps = (
+            (*own[:start], *own[end:]) for own in (self.tokens, self.texts, self.raw, self.gaps)
+        )
+        kept = (one for one in self.chunks if one.end <= start or one.start >= end)
+        chunks = tuple(replace(one, start=moved(one.start), end=moved(one.end)) for one in kept)
+        spans = {(moved(a), moved(b)): own for (a, b), own in self.predicates.items() if b <= start or a >= end}
+        return replace(self, tokens=tokens, texts=texts, raw=raw, gaps=gaps, chunks=chunks, predicates=spans)
+
     def positions_between(self, start: int, end: int) -> list[int]:
         """Return the positions of the words between two characters."""
         return [at for at, token in enumerate(self.tokens) if token.start >= start and token.end <= end]

@@ -110,3 +110,36 @@ def test_members_of_lists_and_containers_are_in_their_order(question: str, answe
 def test_a_place_that_is_not_found_in_a_list_is_in_doubt(question: str) -> None:
     answer = KnowledgeBase(graph_of(TOURS), embedder="none").ask(question)
     assert not answer.sure, answer.text
+
+
+HARBOURS = """
+:Town a rdfs:Class ; rdfs:label "town"@en . :motto rdfs:label "motto"@en .
+:German a :Tongue ; rdfs:label "German"@en .
+:a a :Town ; rdfs:label "Copperhaven"@en, "Kupferhafen"@de, "Port-Cuivre"@fr ; skos:altLabel "Puerto Cobre"@es ;
+    :motto "We go on"@en, "Wir gehen weiter"@de .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("What is Copperhaven called in French?", ["Port-Cuivre"]),
+        ("What is the German name of Copperhaven?", ["Kupferhafen"]),
+        ("What is the Spanish word for Copperhaven?", ["Puerto Cobre"]),
+        ("What is the motto of Copperhaven in German?", ["Wir gehen weiter"]),
+        ("Wie heißt Copperhaven auf Französisch?", ["Port-Cuivre"]),
+        ("Comment s'appelle Copperhaven en allemand ?", ["Kupferhafen"]),
+        ("¿Cuál es el nombre alemán de Copperhaven?", ["Kupferhafen"]),
+    ],
+)
+def test_a_language_is_the_tag_of_a_text(question: str, answers: list[str]) -> None:
+    answer = KnowledgeBase(graph_of(HARBOURS), embedder="none").ask(question)
+    assert told(answer) == (True, answers), (answer.text, answer.gaps)
+
+
+@pytest.mark.parametrize(
+    "question", ["What is Copperhaven called in Welsh?", "What is the Danish name of Copperhaven?"]
+)
+def test_a_language_that_no_name_is_in_is_in_doubt(question: str) -> None:
+    answer = KnowledgeBase(graph_of(HARBOURS), embedder="none").ask(question)
+    assert answer.status == "partial", answer.text
