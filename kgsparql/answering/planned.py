@@ -79,6 +79,8 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     session.looked_at = profiler.known
     things = next((one for chunk in words.chunks for one in chunk.classes if predicate_of_things(one)), None)
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session), things)
+    session.said_as = view.names_said(session.question)
+    view.labels, profiler.unwalked = session.compared_labels, profiler.unwalked - session.said_as.keys()
     view.classes_of(name.term for chunk in words.chunks for name in chunk.entities[:MEANINGS])
     content = {*words.texts} - own.empty_words
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))

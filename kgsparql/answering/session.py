@@ -57,6 +57,7 @@ class Session:
     :param translation: what stands in its place, where it is in another language.
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param compared: labels that words of the question are compared with, where these are not shown.
+    :param said_as: which of their names the question has of predicates with several.
     :param model: who is asked; ``None`` for nobody.
     :param require_model: it is an error if that one fails.
     :param admit: finds out what the model is good for, and says what of that is news; ``None``: it is asked untried.
@@ -96,6 +97,7 @@ class Session:
     only_evidence: bool = False
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
+    said_as: Mapping[Term, str] = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
     _asked: tuple[tuple[LinkedEntity, ...], Form, bool] | None = field(default=None, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)
@@ -113,9 +115,11 @@ class Session:
     @property
     def compared_labels(self) -> TermLabels:
         """The labels to compare the words of the question with: none in a language that it is not read in."""
-        if self.translation is None:
-            return replace(self.labels, known=self.compared) if self.compared else self.labels
-        return replace(self.labels, languages=self.labels.languages[1:], known=self.compared)
+        own = (
+            self.labels if self.translation is None and not self.compared else replace(self.labels, known=self.compared)
+        )
+        languages = own.languages if self.translation is None else own.languages[1:]
+        return replace(own, languages=languages, said_as=self.said_as)
 
     @property
     def original(self) -> str:

@@ -22,6 +22,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, Walk
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, normalised, printable
+from kgsparql.schema.known_names import name_of_code
 
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
 
@@ -36,6 +37,7 @@ class TermLabels:
 
     :param notes: takes what the reader should know of labels that could not be had; holds those that are known.
     :param known: in place of those that the notes hold.
+    :param said_as: what a question calls predicates that have several names; only to compare its words with.
     :param shared: labels that the graph gives whoever asks, by the languages they were asked for in.
     :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
     :param walked: all ends of the walks that were followed to all of them.
@@ -45,6 +47,7 @@ class TermLabels:
     notes: Notes
     languages: tuple[str, ...] = ("en",)
     known: dict[Term, str] | None = None
+    said_as: Mapping[Term, str] = field(default_factory=dict)
     shared: Mapping[tuple[str, ...], Mapping[Term, Label]] = field(default_factory=dict)
     statements: dict[Side, Triple | None] = field(default_factory=dict)
     walked: dict[Walk, tuple[Term, ...]] = field(default_factory=dict, repr=False)
@@ -74,6 +77,8 @@ class TermLabels:
                 if found is None:
                     return {term: known.get(term) or own_label(term).text for term in wanted}
                 self._keep(found, found)
+        if self.said_as:
+            return {term: self.said_as.get(term) or known[term] for term in wanted}
         return {term: known[term] for term in wanted}
 
     def _keep(self, found: Mapping[Term, Label], terms: Iterable[Term]) -> None:
@@ -83,6 +88,7 @@ class TermLabels:
                 known[term] = found[term].text
                 if found[term].derived:
                     self._derived.add(term)
+                    known[term] = (isinstance(term, IRI) and name_of_code(term)) or known[term]
 
     def has_label(self, term: Term) -> bool:
         """Tell whether the graph itself says what a term is called, as far as it was asked."""

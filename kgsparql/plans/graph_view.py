@@ -13,12 +13,12 @@ from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import root, same_root, words
+from kgsparql.linking.words import root, roots_of, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, of_classes
 from kgsparql.plans.expressions import is_year
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
+from kgsparql.plans.set_profile import PredicateName, PredicateUse, Profiler, numbered
 from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, without_ranking
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
@@ -26,9 +26,10 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
-from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LIST_END, LIST_FIRST, LIST_REST
 from kgsparql.reading.gaps import left_out_at, other_kind
 from kgsparql.reading.lexicon import Lexicon
+from kgsparql.schema.known_names import other_names
 
 _W = weights("step")
 _K = TypeVar("_K")
@@ -41,6 +42,8 @@ _TOGETHER = 50  # sets of which one query looks for any item of a class
 _READ_TOGETHER = 5  # sets whose members one query reads
 A_LIST = other_kind("what is in a list", "the list")
 _LONGEST_LIST, _CELLS = 25, 5_000  # members of a list that are told apart; cells of lists that are read
+TOLD = frozenset((*DESCRIPTIONS, *ALTERNATIVE_LABELS))
+"""Predicates that say what a thing is or is called: these are walked where a question names them."""
 _ROWS = 100  # labels with a word of the question that are read
 
 
@@ -291,17 +294,31 @@ class KnownGraph:
 
     def predicates_called(self, texts: Sequence[str]) -> list[IRI]:
         """The predicates that have one of these words in their names."""
-        found, by_root = list[IRI](), (self.profiler.common or self.profiler).known.predicates
-        if self.predicates and not by_root:  # of the commonest, read once for a graph
-            labels, own = self.labels(self.predicates), dict[str, tuple[IRI, ...]]()
-            for predicate in self.predicates:
-                for one in {*map(root, words(normalised(labels[predicate])))}:
-                    own[one] = (*own.get(one, ()), predicate)
-            by_root.update(own)  # at once: others may look there meanwhile
-        for text in texts:
-            found += by_root.get(root(text), ())
+        by_root = self._names_by_root()
+        found = [name.predicate for text in texts for name in by_root.get(root(text), ())]
         found += map(IRI, map(attrgetter("iri"), self._rows_with(texts, "predicate")))
         return list(dict.fromkeys(found))
+
+    def _names_by_root(self) -> dict[str, tuple[PredicateName, ...]]:
+        """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
+        shared = self.profiler.common or self.profiler
+        if self.predicates and not shared.known.predicates:
+            told = (*self.predicates, *sorted(shared.graph.held(TOLD), key=str))
+            labels, more = replace(self.labels, said_as={})(told), other_names(shared.graph, told)
+            own: dict[str, tuple[PredicateName, ...]] = {}
+            for one in told:
+                for text in dict.fromkeys((labels[one], *more.get(one, ()))):
+                    name = PredicateName(one, text, roots_of([text]), is_label=text == labels[one])
+                    own.update({word: (*own.get(word, ()), name) for word in name.roots})
+            shared.known.predicates.update(own)  # at once: others may look there meanwhile
+        return shared.known.predicates
+
+    def names_said(self, question: str) -> dict[Term, str]:
+        """Tell which of several names of predicates a question has: the longest that it has whole."""
+        said, by_root = roots_of([question]), self._names_by_root()
+        whole = {name for word in said for name in by_root.get(word, ()) if name.roots <= said}
+        names = sorted(whole, key=lambda name: (len(name.roots), name.is_label, name.text))
+        return {name.predicate: name.text for name in names}
 
     def are_all_of_sex(self, items: a.Items, word: str, lexicon: Lexicon) -> bool:
         """Whether the graph says of all of them that they are what a word for a man or a woman means."""

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, filterfalse
+from typing import NamedTuple
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
@@ -104,6 +105,15 @@ class PredicateEnds:
     subject_kinds: tuple[IRI, ...]
 
 
+class PredicateName(NamedTuple):
+    """One name of a predicate, with the roots of its words."""
+
+    predicate: IRI
+    text: str
+    roots: frozenset[str]
+    is_label: bool
+
+
 @dataclass(frozen=True, slots=True)
 class KnownSets:
     """What is known of sets and predicates; it holds no graph, so that it may be kept beside one."""
@@ -111,7 +121,7 @@ class KnownSets:
     profiles: dict[a.ItemSet, SetProfile] = field(default_factory=dict)
     samples: dict[a.ItemSet, tuple[Term, ...]] = field(default_factory=dict)
     broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
-    predicates: dict[str, tuple[IRI, ...]] = field(default_factory=dict)
+    predicates: dict[str, tuple[PredicateName, ...]] = field(default_factory=dict)
     at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
     instances: dict[tuple[a.Instances | Step, ...], bool] = field(default_factory=dict)
     labels: dict[tuple[str, ...], dict[Term, Label]] = field(default_factory=dict)
@@ -132,6 +142,7 @@ class Profiler:
     :param common: looks at the sets that are the same for all questions: the items of a class, and what a predicate
         leads to from these.
     :param known: of sets that were looked at before.
+    :param unwalked: predicates that lead to no relation that may be asked for.
     """
 
     graph: KnowledgeGraph
@@ -139,6 +150,7 @@ class Profiler:
     direction: Directions = "both"
     common: Profiler | None = None
     known: KnownSets = field(default_factory=KnownSets)
+    unwalked: frozenset[IRI] = UNWALKED
 
     def __call__(self, items: a.ItemSet) -> SetProfile:
         """What some of the items have: three queries, for a set not looked at before; in an ontology, two more."""
@@ -267,7 +279,7 @@ class Profiler:
         for one in sets:
             uses = []
             for step, use in uses_of[one].items():
-                if step.predicate not in UNWALKED and not PLACE.match(step.predicate.value):
+                if step.predicate not in self.unwalked and not PLACE.match(step.predicate.value):
                     share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
                     unit = _unit_of(step.predicate, use.ends)
                     uses.append(PredicateUse(step, kind_at_end(use.ends), share, use.most, use.ends, kinds, unit))
@@ -279,7 +291,7 @@ class Profiler:
         view, iris = self.graph.adjacency_view(), _iris(terms)
         if view is None or len(iris) < len(terms) or self.vocabulary.restricted:
             return None  # a blank node has no number to begin with
-        steps = AdjacentSteps(view, iris, self.direction, UNWALKED)
+        steps = AdjacentSteps(view, iris, self.direction, self.unwalked)
         beyond = (Step(LIST_FIRST, "inverse"), *self.vocabulary.implied)  # what has the list is beyond its cells
         return None if steps.are_too_many or any(map(steps.has, beyond)) else steps
 

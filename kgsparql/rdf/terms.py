@@ -34,7 +34,12 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 _ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # everything except letters, digits and symbols
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(
+    r"(?<!\bMc)(?<=[a-z0-9])(?=[A-Z][a-z]{2})"  # before a word of three letters, but for Scottish names
+    r"|(?:(?<=[a-z]{2})|(?<=[a-z][A-Z][a-z]))(?=[A-Z][a-z])"  # of two, which in NaCl is no word
+    r"|(?<=[a-z])(?=[A-Z]{2})|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})"  # before and after an acronym
+    r"|(?<=[A-Za-z][a-z])(?=[A-Z]\Z)|(?<=[a-z0-9][A-Z])(?=[A-Z][a-z]{2})"  # a letter at the end, or between words
+)
 
 
 def iri(text: str) -> IRI:
@@ -134,8 +139,10 @@ def split_camel_case(name: str) -> str:
 
     >>> split_camel_case("inverseOf"), split_camel_case("TVSeries"), split_camel_case("New York")
     ('inverse of', 'TV series', 'New York')
+    >>> split_camel_case("isMemberOf"), split_camel_case("Kitchen-tempS-Actuator"), split_camel_case("NaCl")
+    ('is member of', 'Kitchen-tempS-Actuator', 'NaCl')
     """
-    if " " in name or not _CAMEL.search(name):
+    if " " in name or "-" in name or not _CAMEL.search(name):
         return name
     return " ".join(w if w.isupper() and len(w) > 1 else w.lower() for w in _CAMEL.sub(" ", name).split())
 

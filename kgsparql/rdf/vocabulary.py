@@ -29,6 +29,7 @@ _NAMESPACES = {
     "bf": "http://id.loc.gov/ontologies/bibframe/",
     "void": "http://rdfs.org/ns/void#",
     "dcat": "http://www.w3.org/ns/dcat#",
+    "sh": "http://www.w3.org/ns/shacl#",
 }
 
 
@@ -60,8 +61,10 @@ LABELS = _known_iris(
 """Label predicates, the best first."""
 ALTERNATIVE_LABELS = _known_iris(
     "skos:altLabel skos:hiddenLabel schema:alternateName schemas:alternateName dbo:alias oboInOwl:hasExactSynonym "
-    "foaf:nick"
+    "foaf:nick obo:IAO_0000118"
 )
+(SHAPE_PATH, SHAPE_NAME) = _known_iris("sh:path sh:name")
+"""Lead from a shape to its predicate, and to what that is called."""
 _FORM, *_XL_LABELS = _known_iris("skosxl:literalForm skosxl:prefLabel skosxl:altLabel skosxl:hiddenLabel")
 _TITLE, _MAIN_TITLE = _known_iris("bf:title bf:mainTitle")
 LABEL_NODES = {**dict.fromkeys(_XL_LABELS, _FORM), _TITLE: _MAIN_TITLE}

@@ -165,11 +165,12 @@ class _Reader:
         wanted = {*" ".join(own.other_names).split()}
         if wanted.isdisjoint(self.texts):
             return None
-        chunks = [chunk for chunk in self.read.chunks if chunk.is_name or chunk.classes]
+        chunks = [chunk for chunk in self.read.chunks if chunk.entities or chunk.classes]
         names = [chunk for chunk in chunks if not wanted.issuperset(self.texts[at] for at in chunk.span)]
         closed = (own.function_words | own.amounts | own.how_words | own.imperatives) - wanted
         closed -= own.negations | own.except_words
-        said = [text for at, text in enumerate(self.texts) if text not in closed and at not in self.in_names]
+        named = {at for chunk in names for at in chunk.span}
+        said = [text for at, text in enumerate(self.texts) if text not in closed and at not in named]
         is_asked = {"set": 1, "count": 1, "ask": 2}.get(question.asks) == len(names)
         return NounPhrase(chunks=tuple(names)) if is_asked and " ".join(said) in own.other_names else None
 

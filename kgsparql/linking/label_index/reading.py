@@ -32,9 +32,12 @@ from kgsparql.linking.label_index.search import (
     Progress,
     Role,
     clean_text,
+    label_row,
     silent,
     with_short,
 )
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, split_camel_case, whole_number
@@ -42,11 +45,14 @@ from kgsparql.rdf.vocabulary import (
     DESCRIPTIONS,
     LABEL_NODES,
     RDF_TYPE,
+    SHAPE_NAME,
+    SHAPE_PATH,
     UNWALKED,
     has_readable_end,
     is_mediator,
     may_be_name,
 )
+from kgsparql.schema.known_names import known_names, name_of_code
 from kgsparql.storage.lance_tables import arrow, row_tuples
 
 REMOTE_ROWS = 300_000
@@ -279,6 +285,7 @@ class _Reader:
                 # They count if they tell things apart; title "Dr." does not.
                 if 2 * len({hash(read.text) for read in found}) >= len({hash(read.iri) for read in found}):
                     self.found.extend(self._noted_names(found))
+        self._read_shapes(used)
         self.step += 1
         self.found.extend(  # predicates get the labels of the nodes that describe them
             _Read(iri, self.step, row.text, row.language, row.role)
@@ -286,6 +293,19 @@ class _Reader:
             for row in _names_of_one(names)
             for iri in self.used_as[node]
         )
+
+    def _read_shapes(self, used: Collection[str]) -> None:
+        """Read what shapes call the predicates that they are about."""
+        self.step += 1
+        shape, predicate, name = map(Variable, ("shape", "entity", "text"))
+        said = (g.Fact(shape, SHAPE_PATH, predicate), g.Fact(shape, SHAPE_NAME, name))
+        query = g.select_query("names_by_shapes", g.Select(((predicate, None), (name, None)), said))
+        for solution in self._polled_solutions(query) if {SHAPE_PATH.value, SHAPE_NAME.value} <= {*used} else ():
+            one, text = solution["entity"], solution["text"]
+            if isinstance(one, IRI) and isinstance(text, Literal):
+                language = (text.language or "").lower()
+                read = _Read(one.value, self.step, clean_text(plain_text(text)), language, "alternative")
+                self.found.extend([read])
 
     def _label_texts(
         self, predicate: IRI, role: str = "", *, owners: Mapping[object, list[tuple[str, str]]] | None = None
@@ -314,7 +334,7 @@ class _Reader:
         names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
         if not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
             term = IRI(iri)
-            name = clean_text(local_name(term))
+            name = name_of_code(term) or clean_text(local_name(term))
             if (not self.names_entity or has_readable_end(name)) and not is_mediator(term) and iri not in self.pages:
                 key = normalised(name)
                 if key and key not in {row.key for row in names}:
@@ -322,11 +342,15 @@ class _Reader:
         if not names:
             return names
         kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(map(attrgetter("degree"), found)))
-        if kind != "entity":  # `inverseOf` is asked for as `inverse of`
+        if kind != "entity":  # `inverseOf` is asked for as `inverse of`, `ShipYard` as `shipyard`
             keys = {row.key for row in names}
-            names += [
-                row._replace(key=key) for row in names if (key := normalised(split_camel_case(row.text))) not in keys
-            ]
+            forms = [(row, normalised(split_camel_case(row.text))) for row in names]
+            is_derived = any(row.role == "derived" for row in names)
+            forms += [(row, row.key.replace(" ", "")) for row in names if is_derived and kind == "class"]
+            names += [row._replace(key=key) for row, key in forms if key not in keys]
+            more = known_names(IRI(iri), is_labelled=not is_derived or kind == "class")
+            known = (label_row(iri, name.text, role="alternative", language=name.language) for name in more)
+            names += [row for row in known if row is not None and row.key not in keys]
         rows = [LabelRow(*name[:5], kind, degree) for name in names]
         return sorted(short for row in rows for short in (with_short(row) if row.text.endswith(")") else (row,)))
 
