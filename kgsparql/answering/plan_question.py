@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from functools import partial
 from operator import attrgetter
 from threading import Lock
 from typing import Any, TypeVar, cast
@@ -28,7 +29,7 @@ from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, commo
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.rdf.vocabulary import CONCEPT, UNWALKED
+from kgsparql.rdf.vocabulary import CLASS_KINDS, CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.form import Form
@@ -118,19 +119,22 @@ def predicates_of(session: Session) -> tuple[IRI, ...]:
     return _counted_once(common_predicates, (), session)
 
 
-def _counted_once(count: Callable[[KnowledgeGraph], _Kept], nothing: _Kept, session: Session) -> _Kept:
+def _counted_once(
+    count: Callable[[KnowledgeGraph], _Kept], nothing: _Kept, session: Session, key: object = None
+) -> _Kept:
     """Count in all of a graph what is kept for the questions that follow, where that is no trouble for it."""
+    key = key or count
     graph = session.graph.graph.origin
     if any(member.profile.has_many_labels for member in graph.members):
         return nothing
     with _KEEPING:
         kept = _COUNTED.setdefault(graph, {})
-        if count not in kept:
+        if key not in kept:
             most_s = _COUNTED_S if graph.is_remote else None
             own = replace(session.graph.shared(), graph=graph.with_own_failures(), most_s=most_s)
             with suppress(*(GRAPH_FAILED if graph.is_remote else ())):
-                kept[count] = count(own)
-        return cast("_Kept", kept.setdefault(count, nothing))
+                kept[key] = count(own)
+        return cast("_Kept", kept.setdefault(key, nothing))
 
 
 def name_schema(session: Session) -> None:
@@ -188,21 +192,22 @@ def read_whole(session: Session) -> Form:
 
 def _with_kinds_named(session: Session, asked: Form) -> Form:
     """Read the nouns that no class is called by, or hardly any, as the things that are called so."""
-    read, own, sizes = asked.read, asked.language, classes_of(session)
-    named, added = {one.span: one for one in read.chunks}, dict[int, Chunk]()
-    for phrase in asked.phrases:
-        if (head := phrase.head) is None or len(head.span) > 1 or phrase.of is not None:
-            continue
+    read, own, added = asked.read, asked.language, dict[int, Chunk]()
+    named = {one.span: one for one in read.chunks}
+    for head in (one.head for one in asked.phrases if one.of is None and one.head is not None):
         at, text, there = head.start, read.texts[head.start], named.get(head.span)
-        is_one = at > 0 and read.texts[at - 1] in own.definites and text == singular(text)
-        is_type_word = there is None and read.is_type_word(at)
-        is_name = there is not None and (there.is_name or there.is_value)
-        if is_one or is_name or text in own.light_words or (is_type_word and sizes):
-            continue
         kinds = () if there is None else there.classes
-        meant = _kind_named(session, text, own)
+        is_one = at > 0 and read.texts[at - 1] in own.definites and text == singular(text)
+        is_name = there is not None and (there.is_name or there.is_value)
+        is_known = is_one or is_name or text in own.light_words or (bool(kinds) and session.vocabulary.is_ontology)
+        if len(head.span) > 1 or is_known:
+            continue
+        sizes = classes_of(session)
         of_kinds = sum(sizes.get(one, 0) for one in kinds)
-        if meant is not None and (not kinds or (of_kinds <= _HARDLY_ANY and _MUCH_LARGER * of_kinds < meant.size)):
+        if of_kinds > _HARDLY_ANY or (sizes and there is None and read.is_type_word(at)):
+            continue
+        meant = _kind_named(session, text, own)
+        if meant is not None and (not kinds or _MUCH_LARGER * of_kinds < meant.size):
             doubt = None if meant.share > _SURELY else left_out(read.raw[at])
             added[at] = Chunk(at, at + 1, read.raw[at], classes=(meant.of, *kinds), problem=doubt)
     if not added:
@@ -214,21 +219,16 @@ def _with_kinds_named(session: Session, asked: Form) -> Form:
 def _kind_named(session: Session, noun: str, own: Lexicon) -> NamedKind | None:
     """Find the things that a noun stands for: concepts, those with such names, or what the graph says it is about."""
     forms = {noun, *other_numbers(noun)}
-    kinds = _counted_once(named_kinds, None, session)
-    if kinds is None:
+    read = partial(NamedKinds.of, sizes=classes_of(session), predicates=predicates_of(session))
+    if (kinds := _counted_once(read, None, session, key=NamedKinds)) is None:
         return None
-    if CONCEPT in kinds.sizes and not own.concept_nouns.isdisjoint(forms):
-        return kinds.all_of(CONCEPT, 1.0)
+    if not own.concept_nouns.isdisjoint(forms) and (CONCEPT in kinds.sizes or session.vocabulary.is_ontology):
+        return NamedKind(CONCEPT if CONCEPT in kinds.sizes else CLASS_KINDS[1], 1.0, kinds.sizes.get(CONCEPT, 0))
     if (called := kinds.called(forms)) is not None:
         return called
     titles = (words(normalised(title)) for title in kinds.titles if "," not in title)
     is_told = any(not forms.isdisjoint(one) and own.and_words.isdisjoint(one) for one in titles)
-    return kinds.all_of(kinds.main, 0.0) if kinds.main is not None and is_told else None
-
-
-def named_kinds(graph: KnowledgeGraph) -> NamedKinds:
-    """Read what the things of a graph are called."""
-    return NamedKinds.of(graph, class_counts(graph), common_predicates(graph))
+    return NamedKind(kinds.main, 0.0, kinds.sizes[kinds.main]) if kinds.main is not None and is_told else None
 
 
 def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:

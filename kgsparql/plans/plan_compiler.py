@@ -276,8 +276,7 @@ class PlanCompiler:
             return self._any_of(x, types, of)
         if self.vocabulary.has_classes_as_items(of):
             return (classes_below(x, of, self.vocabulary),)
-        kind = self.new("c")
-        below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
+        below = (*self._any_of(x, types, kind := self.new("c")), classes_below(kind, of, self.vocabulary))
         return (g.Union((self._any_of(x, types, of), below)),)
 
     def _each_once(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:

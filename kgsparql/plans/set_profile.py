@@ -17,7 +17,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.type_check import PLACE, kind_of_literal, without_ranking
+from kgsparql.plans.type_check import PLACE, is_back_from_container, kind_of_literal, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named
@@ -264,7 +264,7 @@ class Profiler:
             terms[one] = self.sample(one)[:ITEMS]
             steps = self._adjacent(terms[one]) if terms[one] else None
             uses_of[one] = {} if steps is None else dict(steps.uses(_KEPT_ENDS))
-            if any(map(_is_from_container, uses_of[one])):
+            if any(map(is_back_from_container, uses_of[one])):
                 steps, uses_of[one] = None, {}
             if terms[one]:
                 asked[one] = terms[one], None if steps is None else steps.to_literals()
@@ -328,10 +328,10 @@ class Profiler:
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
             self._add_restricted(_iris(terms), own)
         for items, own in zip(asked, facts, strict=True):
-            holding = [Step(LIST_FIRST, "inverse"), *filter(_is_from_container, own)]
-            if found_in := _iris([*chain(*(own.pop(step, ()) for step in holding))]):
+            ways = (LIST_FIRST, *(step.predicate for step in own if is_back_from_container(step)))
+            if found_in := _iris([*chain(*(own.pop(Step(one, "inverse"), ()) for one in ways))]):
                 self.known.in_lists.add(items)
-                self._add_list_owners(found_in, own)
+                self._add_list_owners(found_in, own, ways)
         if solutions.complete and len(solutions) < _FACTS_EACH:  # these are all that there are
             for (items, (_, only)), own in zip(asked.items(), facts, strict=True):
                 if isinstance(items, a.Items) and len(items.terms) <= ITEMS and only is None:
@@ -362,13 +362,13 @@ class Profiler:
                     if isinstance(by_it := found["by"], IRI):
                         facts[Step(by_it, direction)][found[near.name]].add(found[end.name])
 
-    def _add_list_owners(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
+    def _add_list_owners(
+        self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]], ways: tuple[IRI, ...]
+    ) -> None:
         """Add what has some terms in its lists, as if it led to these."""
-        x, cell, start, p, owner, place = map(Variable, ("x", "cell", "list", "p", "owner", "place"))
+        x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
         rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
-        is_place = g.Filter(Apply("REGEX", (Apply("STR", (place,)), Literal(f"^{PLACE.pattern[:-2]}$"))))
-        held = g.Union(((g.Fact(cell, LIST_FIRST, x), rest), (g.Fact(start, place, x), is_place)))
-        group = (g.Values(x, terms), held, g.Fact(owner, p, start))
+        group = (g.Values(x, terms), g.OneOfPredicates(cell, ways, x), rest, g.Fact(owner, p, start))
         head = ((x, None), (p, None), (owner, None))
         for found in self.graph.select(g.select_query("in_lists", g.Select(head, group, limit=_FACTS_EACH))):
             if isinstance(found["p"], IRI) and found["p"] != LIST_REST:
@@ -433,11 +433,6 @@ class Profiler:
             any(isinstance(one, BlankNode) or one == LIST_END for one in objects),
             tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
         )
-
-
-def _is_from_container(step: Step) -> bool:
-    """Tell whether a step leads from a member back to what has it in its order: `rdf:_2`."""
-    return step.direction == "inverse" and PLACE.match(step.predicate.value) is not None
 
 
 def _is_of_class(items: a.ItemSet) -> bool:

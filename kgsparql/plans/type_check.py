@@ -12,7 +12,7 @@ from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.literals import literal_kind
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import LIST_FIRST, LIST_REST, RDF_TYPE
 
@@ -25,12 +25,17 @@ PLACE = re.compile(re.escape(OF_RDF) + r"_([1-9][0-9]*)\Z")  # a predicate from 
 _KIND_NAMES = {"text": "text", "item": "an item"} | {kind: f"a {kind}" for kind in ("number", "date", "time", "year")}
 
 
+def is_back_from_container(step: Step) -> bool:
+    """Tell whether a step leads from a member back to what has it in its order: ``^rdf:_2``."""
+    return step.direction == "inverse" and PLACE.match(step.predicate.value) is not None
+
+
 def check(plan: a.Plan) -> None:
     """Nothing, if a plan makes sense.
 
     :raises PlanError: with what was expected where it does not.
 
-    >>> from kgsparql.rdf.paths import PropertyPath
+    >>> from kgsparql.rdf.paths import PropertyPath, Step
     >>> city, size = IRI("http://e.org/City"), PropertyPath.of("http://e.org/size")
     >>> check(a.Top(a.Instances(city), a.Value(size, "number")))
     >>> check(a.SummaryOf("avg", a.Instances(city), a.Value(size, "text")))

@@ -143,8 +143,9 @@ def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
 
 
 def _needs_a_plan(read: ReadQuestion) -> bool:
-    """Tell whether something is to be computed, and the plan does: no path comes to that."""
-    return _is_computing(read.reading.plan) and any(read.asked.operations())
+    """Tell whether something is to be computed, and the plan does, or what is of a class: no path comes to that."""
+    plan = read.reading.plan
+    return isinstance(plan, a.Instances) or (_is_computing(plan) and any(read.asked.operations()))
 
 
 def _one_of(planned: Retrieval, walked: Retrieval, read: ReadQuestion) -> Retrieval:

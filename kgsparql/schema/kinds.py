@@ -86,10 +86,6 @@ class NamedKinds:
                 found.append((fit, str(kind), NamedKind(of, both / len(things), len(things))))
         return max(found)[-1] if found else None
 
-    def all_of(self, kind: IRI, share: float) -> NamedKind:
-        """Say that all of a class may be meant."""
-        return NamedKind(kind, share, self.sizes[kind])
-
 
 def things_with(predicate: IRI, noun: str) -> IRI:
     """Make what stands for the class of all that has a predicate, in a graph that has none for it.

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import (
+    CLASS_KINDS,
     EQUIVALENT_PROPERTY,
     INVERSE_OF,
     LABELS,
@@ -39,8 +40,8 @@ class GraphVocabulary:
     :param types: from an item to its classes.
     :param narrower: from a class to a broader one; none where all classes are flat.
     :param labels: from an item to its names.
-    :param is_ontology: OWL says by restrictions what its classes have, and no thing is of such a class, so that
-        classes are the things that are asked about.
+    :param is_ontology: OWL says by restrictions what its classes have, and no thing is of such a class, or nothing is
+        of any class: classes are the things that are asked about.
     :param restricted: of an ontology, the predicates that restrictions are on.
     :param relations: of predicates, by which other steps what they say is stated: what is below them, and back.
     :param implied: of steps, which others they are, too, by what is declared of their predicates.
@@ -65,7 +66,7 @@ class GraphVocabulary:
             return cls(narrower=narrower, labels=labels)
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
-            read = _read_ontology(graph) if has_restrictions else cls()
+            read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
             read = replace(read, **_read_relations(graph.origin))
         if graph.is_as_loaded:
             _READ[graph.origin] = read
@@ -80,7 +81,16 @@ class GraphVocabulary:
 
     def has_classes_as_items(self, of: IRI) -> bool:
         """Tell whether the items of a class are the classes below it."""
-        return self.is_ontology and of not in self.populated
+        return self.is_ontology and of not in self.populated and of not in CLASS_KINDS
+
+
+def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
+    """Tell whether there are classes below others, and nothing is of one."""
+    x, own = Variable("x"), Variable("own")
+    of_schema = Apply("REGEX", (Apply("STR", (own,)), Literal(f"^({'|'.join(OF_ONTOLOGIES)})")))
+    is_thing = g.Filter(Apply("!", (of_schema,)))
+    some = g.Select(((own, None),), (g.Fact(x, RDF_TYPE, own), is_thing), limit=1)
+    return bool(narrower) and not graph.select(g.select_query("of_a_class", some))
 
 
 def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:

@@ -112,6 +112,38 @@ def test_a_place_that_is_not_found_in_a_list_is_in_doubt(question: str) -> None:
     assert not answer.sure, answer.text
 
 
+ROCKS = """
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:note a owl:AnnotationProperty ; rdfs:label "note" . :rock a owl:Class ; rdfs:label "rock" .
+:lava a owl:Class ; rdfs:label "lava rock" ; rdfs:subClassOf :rock . :lime a owl:Class ; rdfs:label "limestone" ;
+    rdfs:subClassOf :rock ; :note "soft" . :chalk a owl:Class ; rdfs:label "chalk" ; rdfs:subClassOf :lime .
+:basalt a owl:Class ; rdfs:label "basalt" ; rdfs:subClassOf :lava .
+:grit a owl:Class ; rdfs:label "obsolete grit" ; owl:deprecated true .
+"""
+SORTED = ROCKS + ":x a :basalt ; rdfs:label 'Specimen 1' . :y a :lime ; rdfs:label 'Specimen 2' ."
+
+
+@pytest.mark.parametrize(
+    ("graph", "question", "answers"),
+    [
+        (ROCKS, "How many rocks are there?", ["4"]),
+        (ROCKS, "Which lava rocks are there?", ["basalt"]),
+        (ROCKS, "Which terms are deprecated?", ["obsolete grit"]),
+        (ROCKS, "How many terms are there?", ["6"]),
+        (SORTED, "Which rocks are there?", ["Specimen 1", "Specimen 2"]),
+        (SORTED, "How many kinds of rock are there?", ["2"]),
+    ],
+)
+def test_classes_are_the_things_where_nothing_is_of_them(graph: str, question: str, answers: list[str]) -> None:
+    answer = KnowledgeBase(graph_of(graph), embedder="none").ask(question)
+    assert told(answer) == (True, answers), (answer.text, answer.gaps)
+
+
+def test_a_class_that_sorts_things_is_none_of_them() -> None:
+    answer = KnowledgeBase(graph_of(SORTED), embedder="none").ask("Which chalks are there?")
+    assert (answer.status, answer.best) == ("partial", ()), answer.text
+
+
 HARBOURS = """
 :Town a rdfs:Class ; rdfs:label "town"@en . :motto rdfs:label "motto"@en .
 :German a :Tongue ; rdfs:label "German"@en .
