@@ -144,8 +144,9 @@ def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
 
 def _needs_a_plan(read: ReadQuestion) -> bool:
     """Tell whether something is to be computed, and the plan does, or what is of a class: no path comes to that."""
-    plan = read.reading.plan
-    return isinstance(plan, a.Instances) or (_is_computing(plan) and any(read.asked.operations()))
+    plan, doubts = read.reading.plan, read.reading.doubts
+    is_of_class = isinstance(plan, a.Instances) and all(one.position < 0 for one in doubts)
+    return is_of_class or (_is_computing(plan) and any(read.asked.operations()))
 
 
 def _one_of(planned: Retrieval, walked: Retrieval, read: ReadQuestion) -> Retrieval:
