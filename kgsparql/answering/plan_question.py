@@ -227,8 +227,8 @@ def _kind_named(session: Session, noun: str, own: Lexicon) -> NamedKind | None:
     if (called := kinds.called(forms)) is not None:
         return called
     titles = (words(normalised(title)) for title in kinds.titles if "," not in title)
-    is_told = any(not forms.isdisjoint(one) and own.and_words.isdisjoint(one) for one in titles)
-    return NamedKind(kinds.main, 0.0, kinds.sizes[kinds.main]) if kinds.main is not None and is_told else None
+    told = {text for title in titles if own.and_words.isdisjoint(title) for text in title if singular(text) != text}
+    return NamedKind(kinds.main, 0.0, kinds.sizes[kinds.main]) if kinds.main is not None and told & forms else None
 
 
 def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:

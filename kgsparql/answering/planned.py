@@ -104,15 +104,12 @@ def _read_in_language(
     """
     texts, own, chunks = asked.read.texts, asked.language, asked.read.chunks
     named = {p for chunk in chunks if len(chunk.span) > 1 for p in chunk.span}
-    naming = own.identity_nouns | own.word_nouns
     for at in (p for p, text in enumerate(texts) if text in own.languages and p not in named):
-        start, end, following = at, at + 1, texts[at + 1 : at + 3]
-        if not naming.isdisjoint(following[:1]):
-            if not (own.of_words | own.summed_over).isdisjoint(
-                following[1:]
-            ):  # the Spanish word for it: it, in Spanish
+        start, end, (after, joint) = at, at + 1, (*texts[at + 1 : at + 3], "", "")[:2]
+        if after in own.identity_nouns | own.word_nouns:
+            if joint in own.of_words | own.summed_over:  # the Spanish word for it: it, in Spanish
                 start, end = at - (texts[at - 1] in own.determiners), at + 3
-        elif at and texts[at - 1] in own.locatives and own.prepositions.issuperset(following[:1]):
+        elif at and texts[at - 1] in own.locatives and (not after or after in own.prepositions):
             start -= 2 if texts[max(0, at - 2)] in own.naming_words else 1
         else:
             continue
@@ -129,11 +126,10 @@ def _read_in_language(
 def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedReading | None:
     """Keep the texts in a language of what a plan comes to, of a thing its names; the plan as it is where none is."""
     plan = reading.plan
-    if isinstance(plan, a.Items) and all(isinstance(term, IRI) for term in plan.terms):
+    sets = [plan] if isinstance(plan, a.Ends) else []
+    if isinstance(plan, a.Items):
         names = (*view.profiler.vocabulary.labels, *ALTERNATIVE_LABELS)
         sets = [a.Ends(plan, PropertyPath((Step(one),))) for one in names]
-    else:
-        sets = [plan] if isinstance(plan, a.Ends) else []
     view.look_for_members(sets)
     for own in sets:
         texts = [one for one in view.members(own) if isinstance(one, Literal) and one.language]

@@ -276,10 +276,13 @@ class Phrases(NamedWords):
             is_such = not {*self.view.profiler.with_broader([kind])[1:]}.isdisjoint(before[0].classes)
             before = () if is_such else before
         is_many = is_main and (self._is_counted(phrase) or self.question.is_listing)
-        if self._is_a_thing(kind) and not (before or phrase.asked or (is_many and self.view.has_instances(kind))):
+        is_bare = is_main and bool(phrase.asked) and not (phrase.restrictions or self.view.has_instances(kind))
+        is_thing = self._is_a_thing(kind) and not (phrase.asked or (is_many and self.view.has_instances(kind)))
+        if (is_bare or is_thing) and not before:
             place = head.classes.index(kind)
-            below = [*self._said_to_be(kind, place)] if is_many else []
-            return below or [Denotation(a.Items((kind,)), _W.named - _W.later * place)]
+            below = [*self._said_to_be(kind, place)] if is_many or is_bare else []
+            if below or is_thing:
+                return below or [Denotation(a.Items((kind,)), _W.named - _W.later * place)]
         is_asked = bool(phrase.asked) or phrase is self.question.phrase
         score = _W.of_class + _W.wanted * is_asked - _W.later * (kind not in head.classes[:1])
         found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]

@@ -85,12 +85,16 @@ class GraphVocabulary:
 
 
 def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
-    """Tell whether there are classes below others, and nothing is of one."""
+    """Tell whether OWL has classes below others here, and nothing is of one."""
     x, own = Variable("x"), Variable("own")
     of_schema = Apply("REGEX", (Apply("STR", (own,)), Literal(f"^({'|'.join(OF_ONTOLOGIES)})")))
-    is_thing = g.Filter(Apply("!", (of_schema,)))
-    some = g.Select(((own, None),), (g.Fact(x, RDF_TYPE, own), is_thing), limit=1)
-    return bool(narrower) and not graph.select(g.select_query("of_a_class", some))
+    of_owl = (g.Fact(x, RDF_TYPE, own), g.Values(own, CLASS_KINDS[1:2]))
+    of_others = (g.Fact(x, RDF_TYPE, own), g.Filter(Apply("!", (of_schema,))))
+    has_classes, has_things = (
+        bool(narrower) and bool(graph.select(g.select_query("any_of", g.Select(((own, None),), group, limit=1))))
+        for group in (of_owl, of_others)
+    )
+    return has_classes and not has_things
 
 
 def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
