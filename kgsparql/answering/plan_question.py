@@ -28,6 +28,7 @@ from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import CLASS_KINDS, CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
@@ -252,16 +253,30 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
                     spans.setdefault(Literal(form, language=lexicon().language), range(first, last + 1))
     if not spans:
         return []
-    value, predicate, item = Variable("v"), Variable("p"), Variable("x")
-    group = (g.Values(value, tuple(spans)), g.Fact(item, predicate, value))
-    select = g.Select(((value, None), (predicate, None)), group, distinct=True, limit=1_000)
-    names = {*UNWALKED, *session.graph.naming.labels}
-    found = {s["v"] for s in session.graph.select(g.select_query("values_named", select)) if s["p"] not in names}
+    found = _texts_found(tuple(spans), session)
     best: dict[Literal, range] = {}
     for term, span in sorted(spans.items(), key=lambda own: (-len(own[1]), str(own[0]))):
         if term in found and not any(set(span) < set(longer) for longer in best.values()):
             best[term] = span
-    return [(span.start, span.stop, Name(term, term.value)) for term, span in best.items()]
+    return [(span.start, span.stop, Name(term, term.value, calls=found[term])) for term, span in best.items()]
+
+
+def _texts_found(texts: tuple[Literal, ...], session: Session) -> dict[Literal, IRI | None]:
+    """Find which texts the graph has that are no names; or names of blank nodes, with the predicate that gives them."""
+    value, predicate, label, item = map(Variable, ("v", "p", "label", "x"))
+    labels = session.graph.naming.labels
+    group = (g.Values(value, texts), g.Fact(item, predicate, value))
+    is_blank = g.Filter(g.Apply("isBlank", (item,)))
+    called = (g.Values(value, texts), g.Values(label, labels), g.Fact(item, label, value), is_blank)
+    some = g.Select(((value, None), (predicate, None)), group, distinct=True, limit=1_000)
+    calling = g.Select(((value, None), (label, None)), called, distinct=True, limit=1_000)
+    queries = [g.select_query("values_named", some), g.select_query("blank_nodes_called", calling)]
+    found: dict[Literal, IRI | None] = {}
+    for one in session.graph.select(Query.union(queries)):
+        text, calls = one["v"], one.get("label")
+        if isinstance(text, Literal) and (calls is not None or one["p"] not in {*UNWALKED, *labels}):
+            found[text] = calls if isinstance(calls, IRI) else None
+    return found
 
 
 def translate(session: Session, language: str = "") -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
+from typing import cast
 
 from kgsparql.answering.answer import Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
@@ -14,7 +15,7 @@ from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_o
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.answering.unclear_names import other_meanings
+from kgsparql.answering.unclear_names import ambiguous_gap, longer_names, other_meanings
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import LimitError, PlanError, QueryError
 from kgsparql.events import QuestionRead, ignore
@@ -23,12 +24,13 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import PlannedReading
+from kgsparql.plans.denotation import PlannedReading, ends
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
+from kgsparql.plans.predicating import FALSE
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts, terms_in
@@ -48,6 +50,9 @@ _COMPUTING: dict[str, tuple[type, ...]] = {  # by what a question asks for, part
 }  # fmt: skip
 _SAMPLE = 20  # items whose classes are looked up
 _PLANS_LISTED = 3  # plans that a model reads beside the paths
+
+_NOTHING: tuple[tuple[tuple[Term | None, ...], ...], ...] = ((), ((FALSE,),), ((Literal(0),),))
+"""How the rows begin of a plan that comes to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,18 +291,31 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if (unsaid := _unsaid_part(found)) is not None:
         return unsaid
     computed = None if plan is None else run(plan, session.graph, vocabulary=session.vocabulary)
-    if computed is None or (computed.items and all(isinstance(item, BlankNode) for item in computed.items)):
+    if computed is not None and computed.items and all(isinstance(item, BlankNode) for item in computed.items):
+        computed = _names_of_blank_nodes(cast("a.ItemSet", plan), len(computed.items), session)
+    if computed is None:
         return None
     made = computed_retrieval(computed, session, score=found.reading.score)
     names: tuple[Gap, ...] = ()
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
-        names = _name_gaps(computed.plan, found, session)
+        names = _name_gaps(computed.plan, found, session, is_no=computed.rows[:1] in _NOTHING)
     sort = sort_gap_of(session.question, computed.items, (), session)
     kinds = [] if sort is None else [sort]
     last = session.compared_labels([match.path.steps[-1].predicate for match in found.reading.how], in_grace=True)
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
+
+
+def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Computed | None:
+    """Find what all blank nodes of a set are called, by one predicate; ``None`` where some have no name."""
+    labels = session.vocabulary.labels[: 1 if session.graph.is_remote else None]  # each costs two queries
+    held = session.graph.held(frozenset(labels))
+    for predicate in filter(held.__contains__, labels):
+        path = PropertyPath((Step(predicate),))
+        if len(run(a.Has(nodes, path), session.graph, vocabulary=session.vocabulary).items) == many:
+            return run(ends(nodes, path), session.graph, vocabulary=session.vocabulary)
+    return None
 
 
 def _unsaid_part(found: ReadQuestion) -> Retrieval | None:
@@ -333,10 +351,11 @@ def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval |
     return Retrieval(evidence, answers, gaps=gaps, is_judged=True, support=support)
 
 
-def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap, ...]:
+def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session, *, is_no: bool = False) -> tuple[Gap, ...]:
     """Doubt names of which the plan takes one of several meanings.
 
     What the linker took for a name may be none; of things called just the same, those count that have an answer, too.
+    Where it comes to nothing, so do those that are better known by a longer name that begins so.
     """
     read, used, doubts = {n.term for c in found.asked.read.chunks for n in c.entities}, terms_in(plan), list[Gap]()
     for link in session.links:
@@ -345,6 +364,9 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap
         others = [one.term for one in link.likely_alternatives if isinstance(one.term, IRI)]
         taken = next(filter(used.__contains__, (link.term, *others)), None)
         rivals = [one for one in others if one != taken]
+        longer = longer_names(link) if is_no and taken == link.term else []
+        if meant := [one for one in longer if _has_answer(plan, link.term, cast("IRI", one.term), session)]:
+            doubts.append(ambiguous_gap(link, [link, *meant]))
         is_whole = link.label.casefold() == link.mention.text.casefold()
         if not (is_whole and taken and not any(_has_answer(plan, taken, one, session) for one in rivals)):
             doubts += other_meanings(used, [link], session.question)

@@ -127,7 +127,7 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
             near |= {one.term for one in named} if is_part else set()
         others = [one for one in _known_meanings(meant) if one.term in (alike | near) - {start}]
         if others and start in {one.term for one in meant}:
-            yield _ambiguous_gap(link, meant)
+            yield ambiguous_gap(link, meant)
 
 
 def _named_alike(link: LinkedEntity) -> tuple[list[LinkedEntity], bool]:
@@ -176,11 +176,11 @@ def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
     said = {word for word in content_words(question) if word not in content_words(link.mention.text)}
     meant = [link, *link.likely_alternatives]
     if link.matched == "exact" and len(_known_meanings(meant)) > 1 and said.isdisjoint(words(normalised(link.label))):
-        yield _ambiguous_gap(link, meant)
+        yield ambiguous_gap(link, meant)
     elif link.matched in {"text", "vector"}:
         named, is_part = _named_alike(link)
         if is_part and len(_known_meanings([link, *named])) > 1:
-            yield _ambiguous_gap(link, [link, *named])
+            yield ambiguous_gap(link, [link, *named])
 
 
 def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], question: str) -> Iterator[Gap]:
@@ -210,7 +210,16 @@ def _known_meanings(meant: Sequence[LinkedEntity]) -> list[LinkedEntity]:
     return list({one.term: one for one in meant if one.degree >= known}.values())
 
 
-def _ambiguous_gap(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
+def longer_names(link: LinkedEntity) -> list[LinkedEntity]:
+    """List what is better known than a thing, and called by a longer name that begins as its name."""
+    own = words(normalised(link.mention.text))
+    known = (one for one in link.candidates if one.kind == "entity" and one.degree > link.degree)
+    longer = [one for one in known if words(normalised(one.label))[: len(own)] == own]
+    return sorted(longer, key=lambda one: -one.degree)[:_MEANINGS]
+
+
+def ambiguous_gap(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
+    """Doubt which of several things a mention means."""
     told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
     left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
     return may_mean(link.mention.text, *told[:_MEANINGS], *left)

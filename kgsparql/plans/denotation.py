@@ -13,6 +13,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
+from kgsparql.reading.clauses import Name
 from kgsparql.reading.gaps import Gap, left_out_at, not_all, rival
 
 _W = weights("reading")
@@ -190,6 +191,12 @@ def union(sets: Sequence[a.ItemSet]) -> a.ItemSet:
 def of_classes(classes: Collection[IRI]) -> a.ItemSet:
     """All items of some classes."""
     return union([*map(a.Instances, sorted(classes, key=str))])
+
+
+def named_set(name: Name) -> a.ItemSet:
+    """Make the set of what is called so: a thing or text of the graph, or the blank nodes with that label."""
+    item = a.Items((name.term,))
+    return item if name.calls is None else a.Ends(item, PropertyPath((Step(name.calls, "inverse"),)))
 
 
 def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:

@@ -16,6 +16,7 @@ from kgsparql.plans.denotation import (
     ends,
     joined,
     met,
+    named_set,
     of_classes,
     union,
 )  # fmt: skip
@@ -241,7 +242,7 @@ class Phrases(NamedWords):
                 *left_out_at(left),
                 *([may_mean(head.text, *(one.label for one in alike))] if len(alike) > 1 else []),
             )
-            yield Denotation(a.Items((name.term,)), score, doubts)
+            yield Denotation(named_set(name), score, doubts)
 
     def _is_counted(self, phrase: NounPhrase) -> bool:
         return self.question.asks == "count" and phrase is self.question.phrase
@@ -317,7 +318,7 @@ class Phrases(NamedWords):
         if chunk.entities and chunk.number is None:
             joined = []
             for name in chunk.entities[:_GIVEN]:
-                start = Denotation(a.Items((name.term,)), _W.modifier)
+                start = Denotation(named_set(name), _W.modifier)
                 joined += met(given, self.connector.connect(start, Rel(wanted=given))[:2])
             return joined or [given.leaving_out(positions)]
         if chunk.classes and given.items is not None:
@@ -332,7 +333,7 @@ class Phrases(NamedWords):
             return
         words = tuple(p for p in self.positions(phrase.chunks) if p not in owner.span)
         kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
-        starts = [Denotation(a.Items((name.term,)), _W.owner) for name in owner.entities[:_GIVEN]]
+        starts = [Denotation(named_set(name), _W.owner) for name in owner.entities[:_GIVEN]]
         with self.connector.together(starts):
             led = [self.connector.connect(start, Rel(words, "of", "of")) for start in starts]
         for name, start, found in zip(owner.entities, starts, led, strict=False):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, union
+from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, named_set, union
 from kgsparql.plans.expressions import as_kind
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
 from kgsparql.plans.named_words import NamedWords
@@ -201,7 +201,7 @@ class Predicating(NamedWords):
         if not words:
             return []
         rel = Rel(words, "value", wanted=None if given.is_free else given)
-        starts = [Denotation(a.Items((name.term,)), 1.0) for name in value.entities[:_GIVEN]]
+        starts = [Denotation(named_set(name), 1.0) for name in value.entities[:_GIVEN]]
         found = [new for one in starts for new in met(given.headless(), self.connector.connect(one, rel))]
         # `a sibling who has the field economics`: these have the field, and are somebody's siblings
         # and of tall laureates with German nationality, the word before the noun is not said yet

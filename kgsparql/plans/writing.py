@@ -207,10 +207,12 @@ class Writer:
     # --- measures
 
     def relations(self, path: PropertyPath) -> list[Relation]:
-        """How each step of a path is said; that the ends are read by their names is not."""
+        """How each step of a path is said; that they begin and end at names is not."""
         steps = path.steps
         if len(steps) > 1 and steps[-1].predicate in LABELS and steps[-1].direction == "forward":
             steps = steps[:-1]
+        if len(steps) > 1 and steps[0].predicate in LABELS and steps[0].direction == "inverse":
+            steps = steps[1:]
         found = [relation(self.label(step.predicate)) for step in steps]
         return [
             replace(own.reversed if step.direction == "inverse" else own, is_back=i > 0 and step.inverts(steps[i - 1]))

@@ -26,12 +26,14 @@ class Name:
 
     :param score: how likely they name it, in [0, 1].
     :param degree: how many triples it is in, where that is known.
+    :param calls: the predicate by which it is what blank nodes are called: these are meant, and not the text.
     """
 
     term: IRI | Literal
     label: str
     score: float = 1.0
     degree: int = 0
+    calls: IRI | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised
 from kgsparql.rdf.vocabulary import REIFIES, STATEMENT_PARTS, UNWALKED, is_mediator
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import Gap, other_kind, rival
+from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival
 
 _READ_OTHERWISE = rival("a reading with no answer")
 
@@ -85,6 +85,9 @@ class PlannedOrWalked(Retriever):
             made = replace(planned, evidence=_one_after_the_other(planned.evidence, others))
             return replace(made, readings=lambda: self._all_readings(read, planned, beside, session))
         walked = self.walking.retrieve(session)
+        if planned is None and not len(walked.evidence):
+            named = [name for chunk in read.asked.read.chunks for name in chunk.entities if name.calls]
+            walked = replace(walked, gaps=tuple(known_elsewhere(name.label) for name in named), is_judged=bool(named))
         if planned is None:
             return replace(walked, readings=lambda: self._all_readings(read, None, walked, session))
         missing: tuple[Gap, ...] = ()

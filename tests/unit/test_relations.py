@@ -145,3 +145,51 @@ CATALOGUE = """
 def test_the_address_of_a_page_is_no_name_and_is_shown_whole(question: str, answers: list[str]) -> None:
     answer = KnowledgeBase(graph_of(CATALOGUE), embedder="none").ask(question)
     assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+
+
+STUDIES = """
+@prefix schema: <http://schema.org/> . @prefix foaf: <http://xmlns.com/foaf/0.1/> .
+:Study a rdfs:Class ; rdfs:label "study" . :leads rdfs:label "contact" .
+:s1 a :Study ; rdfs:label "Bats at night" ; :leads _:nils ; schema:author [ schema:name "Olga Brandt" ] .
+:s2 a :Study ; rdfs:label "Moss and frost" ; :leads _:nils ;
+  schema:author [ schema:name "Olga Brandt" ] , [ schema:name "Per Lund" ] .
+:s3 a :Study ; rdfs:label "Tides" ; :leads [ rdfs:label "Ida Moe" ; foaf:mbox "ida@e.org" ] , [ foaf:mbox "x@e.org" ] .
+_:nils rdfs:label "Nils Aas" ; foaf:mbox "nils@e.org" ; :worksFor :inst . :inst rdfs:label "Fen Institute" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("Who is the contact of Bats at night?", ["Nils Aas"]),
+        ("Which studies have Nils Aas as contact?", ["Bats at night", "Moss and frost"]),
+        ("Who are the authors of Moss and frost?", ["Olga Brandt", "Per Lund"]),
+        ("How many studies did Olga Brandt author?", ["2"]),
+        ("What is the mbox of Ida Moe?", ["ida@e.org"]),
+        ("Who does Nils Aas work for?", ["Fen Institute"]),
+        ("Is Nils Aas the contact of Moss and frost?", ["true"]),
+        ("Is Ida Moe the contact of Moss and frost?", ["false"]),
+    ],
+)
+def test_a_blank_node_is_what_its_label_calls_it(question: str, answers: list[str]) -> None:
+    answer = KnowledgeBase(graph_of(STUDIES), embedder="none").ask(question)
+    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+
+
+def test_of_blank_nodes_that_are_not_all_named_none_is_left_out_without_a_word() -> None:
+    knowledge = KnowledgeBase(graph_of(STUDIES), embedder="none")
+    for question in ("Who is the contact of Tides?", "Who is Nils Aas?"):
+        answer = knowledge.ask(question)
+        assert (answer.sure, "called" in answer.text) == (False, False), (answer.text, answer.gaps)
+    assert "knows 'Nils Aas'" in knowledge.ask("Who is Nils Aas?").text
+
+
+def test_a_no_is_in_doubt_where_what_is_better_known_by_a_longer_name_would_give_a_yes() -> None:
+    data = """:Plan a rdfs:Class ; rdfs:label "plan" . :needs rdfs:label "need" .
+    :file a :File ; rdfs:label "Harvest" . :harvest a :Plan ; rdfs:label "Harvest in dry years" ; :of :a , :b , :c .
+    :sowing a :Plan ; rdfs:label "Sowing" ; :needs :harvest , :rain . :rain a :Plan ; rdfs:label "Rain" ; :needs :x ."""
+    knowledge = KnowledgeBase(graph_of(data), embedder="none")
+    assert knowledge.ask("Does Sowing need Rain?").sure
+    answer = knowledge.ask("Does Sowing need Harvest?")
+    assert (answer.sure, "'Harvest' may mean Harvest" in answer.text) == (False, True), answer.text
+    assert knowledge.ask("Does Rain need Harvest?").sure, "neither is needed"
