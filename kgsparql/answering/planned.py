@@ -365,7 +365,7 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session, *, is_no: bo
         taken = next(filter(used.__contains__, (link.term, *others)), None)
         rivals = [one for one in others if one != taken]
         longer = longer_names(link) if is_no and taken == link.term else []
-        if meant := [one for one in longer if _has_answer(plan, link.term, cast("IRI", one.term), session)]:
+        if meant := [one for one in longer if _has_answer(plan, link.term, one.term, session)]:
             doubts.append(ambiguous_gap(link, [link, *meant]))
         is_whole = link.label.casefold() == link.mention.text.casefold()
         if not (is_whole and taken and not any(_has_answer(plan, taken, one, session) for one in rivals)):
