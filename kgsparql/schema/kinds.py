@@ -18,10 +18,10 @@ from kgsparql.rdf.vocabulary import CATALOGUE_TITLES, CATALOGUES, CONCEPT, RDF_T
 
 _READ, _EACH = 20, 500  # classes or predicates whose things are read, and things of each
 _FEWEST = 4  # things that tell what such are called
-_PRECISE, _WHOLE = 0.5, 0.75  # share of the things of a kind that have the noun, and of those that have it
+_PRECISE, _WHOLE = 0.6, 0.75  # share of the things of a kind that have the noun, and of those that have it
 _TYPED = 0.1  # of a graph in which fewer things have a class, the predicates that things have tell what they are
 _WITH = "urn:things-with:"
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD, _ASIDE = re.compile(r"[^\W\d_]+"), re.compile(r"\(.*?\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class NamedKinds:
     """The things of a graph by the words of their names.
 
     :param things: by class, or by predicate of things without one; some of each.
-    :param by_word: which things have a word in their name, or in the address that they share with others.
+    :param by_word: which things have a word at an end of their names, or of the address that they share with others.
     :param titles: what the graph, or the scheme of its concepts, is called.
     :param sizes: of classes. :param main: the class that these titles are about.
     """
@@ -82,8 +82,8 @@ class NamedKinds:
             both = len(named & things)
             if len(things) >= _FEWEST and both >= _PRECISE * len(things) and both >= _WHOLE * len(named):
                 of = kind if kind in self.sizes else things_with(kind, known[0])
-                fit = both / (len(things) + 4 * len(named))  # F2: a kind that is whole rather than one that is pure
-                found.append((fit, str(kind), NamedKind(of, both / len(things), len(things))))
+                # With most of what has the noun, as of what is out of use less is said; then with few others.
+                found.append((both, -len(things), str(kind), NamedKind(of, both / len(things), len(things))))
         return max(found)[-1] if found else None
 
 
@@ -120,9 +120,10 @@ def _by_word(graph: KnowledgeGraph, things: Collection[IRI]) -> dict[str, frozen
     found: dict[str, set[IRI]] = defaultdict(set)
     for term, label in labels(graph, things).items():
         if isinstance(term, IRI):
-            address = re.split("[/#]+", term.value.rstrip("/#"))[2:]  # without the host, which says nothing of one kind
-            for text in (label.text, *map(split_camel_case, address[-2:])):
-                for word in _WORD.findall(normalised(text)):
+            address = ["", *re.split("[/#]+", term.value.rstrip("/#"))[2:]]  # not the host, which is of all kinds
+            for text in (label.text, *address[-2:-1]):
+                own = _WORD.findall(normalised(split_camel_case(_ASIDE.sub("", text))))
+                for word in {*own[:1], *own[-1:]}:  # Ontology for …, … Ontology; Lake …
                     found[word].add(term)
     return {word: frozenset(own) for word, own in found.items()}
 
