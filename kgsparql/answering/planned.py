@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
-from operator import attrgetter
 from typing import cast
 
 from kgsparql.answering.answer import Reading, Retrieval
@@ -149,7 +148,7 @@ def _place_in_list(asked: Form) -> tuple[int, int] | None:
     for phrase in asked.phrases:
         if (one := phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
             return one.position, -one.rank if one.is_largest else one.rank - 1
-        for place in chain.from_iterable(map(attrgetter("span"), phrase.chunks)):
+        for place in (p for own in phrase.chunks if not own.is_name for p in own.span):
             if texts[place] in own.ordinals:
                 return place, own.ordinals[texts[place]] - 1
     return None

@@ -82,6 +82,7 @@ def test_what_a_noun_is_of_is_in_doubt_where_the_graph_does_not_say_it(graph: st
 
 TOURS = """
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+:e a :Tour ; rdfs:label "Second Line" ; :stops ( :d :c ) .
 :Tour a rdfs:Class ; rdfs:label "tour" . :Town a rdfs:Class ; rdfs:label "town" . :stops rdfs:label "stops" .
 :coast a :Tour ; rdfs:label "Coast Line" ; :stops [ a rdf:Seq ; rdf:_1 :a ; rdf:_2 :b ; rdf:_10 :c ] .
 :hill a :Tour ; rdfs:label "Hill Line" ; :stops ( :c :d :a :b ) .
@@ -97,7 +98,8 @@ TOURS = """
         ("What is the last stop of Coast Line?", ["Corby"]),
         ("What is the third stop of Hill Line?", ["Ashby"]),
         ("Which towns are stops of Coast Line?", ["Ashby", "Barton", "Corby"]),
-        ("Which tours have the stop Corby?", ["Coast Line", "Hill Line"]),
+        ("Which tours have the stop Corby?", ["Coast Line", "Hill Line", "Second Line"]),
+        ("What are the stops of Second Line?", ["Corby", "Derby"]),
         ("Which tours have Ashby as first stop?", ["Coast Line"]),
     ],
 )
