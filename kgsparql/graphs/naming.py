@@ -128,7 +128,7 @@ def _name_of(kind: IRI | None, things: Sequence[_SeenThing], names: Collection[I
         measured = _as_name([one.texts[predicate] for one in unnamed if predicate in one.texts], len(unnamed))
         if measured is not None:
             is_code, unique, length = measured
-            own = (called > 0, is_code, called, -unique, length, predicate.value)
+            own = (called > 0, is_code, called, -unique, -length, predicate.value)
             if score is None or own < score:
                 best, score = predicate, own
     return best

@@ -7,7 +7,7 @@ import pytest
 
 import kgsparql
 from kgsparql import KnowledgeBase
-from tests.world import NOBEL, graph_of
+from tests.world import NOBEL, ex, graph_of
 
 FAMILY = """
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -106,6 +106,26 @@ def test_what_is_nearly_unique_to_things_without_a_label_is_their_name(question:
     assert [p.value.rpartition("/")[2] for p in graph.naming.measured] == ["harbours#harbour_name", "ships#ship"]
     answer = KnowledgeBase(graph, embedder="none").ask(question)
     assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+
+
+@pytest.mark.parametrize(
+    ("facts", "name"),
+    [
+        (':g{} a :Guide ; :firstName "Jo {x}" ; :lastName "Halvorsen {x}" ; :city "Bergen" .', "lastName"),
+        (':g{} a :Guide ; :dr "Dr. {x}" ; :guide_title "Dr." ; :code "G-{}" .', "dr"),
+        (':g{} a :Guide ; :code "G-{}" ; :walk "Along river {x}" ; :trail_name "Trail {x}" .', "trail_name"),
+        (':g{} a :Guide ; :code "G-{}" .', "code"),
+        (':g{} a :Guide ; :name "N{}" ; :walk "Along river {x}" .', "name"),
+        (':g{} a :Guide ; :guide "{x}"@en , "{x}"@no ; :walk "Along river {x}" .', "guide"),
+    ],
+)
+def test_of_several_texts_that_may_be_names_the_one_that_is_called_so_is_it_and_a_code_last(
+    facts: str, name: str
+) -> None:
+    data = "".join(
+        facts.replace("{x}", place).replace("{}", str(n)) for n, place in enumerate(("Ask", "Bo", "Dal", "Ely"))
+    )
+    assert graph_of(data).naming.measured == (ex(name),)
 
 
 @pytest.mark.parametrize(
