@@ -202,6 +202,8 @@ class Predicating(NamedWords):
             return []
         rel = Rel(words, "value", wanted=None if given.is_free else given)
         starts = [Denotation(named_set(name), 1.0) for name in value.entities[:_GIVEN]]
+        if self.view.profiler.graph.naming.measured:  # what it is called by is still asked for by its own word
+            starts += [Denotation(a.Items((Literal(name.label),)), 1.0) for name in value.entities[:_GIVEN]]
         found = [new for one in starts for new in met(given.headless(), self.connector.connect(one, rel))]
         # `a sibling who has the field economics`: these have the field, and are somebody's siblings
         # and of tall laureates with German nationality, the word before the noun is not said yet

@@ -99,6 +99,7 @@ FLEET = "@prefix s: <http://e.org/ships#> . @prefix h: <http://e.org/harbours#> 
         ("What is the hull of Grey Seal?", ["GS-4"]),
         ("How many ships have the flag Norway?", ["2"]),
         ("Which ships were built after 1978?", ["Grey Seal", "Petrel"]),
+        ("Which harbours have the harbour name Bergen?", ["Bergen"]),
     ],
 )
 def test_what_is_nearly_unique_to_things_without_a_label_is_their_name(question: str, answers: list[str]) -> None:
