@@ -29,9 +29,9 @@ from kgsparql.rdf.vocabulary import (
     may_be_name,
 )
 
-_QUADS_SEEN = 20_000  # in which things are looked for; a store on disk keeps them in no order
+_QUADS_SEEN = 10_000  # in which things are looked for; a store on disk keeps them in no order
 _MOST_TRIPLES = 500_000  # of a graph whose classes are listed, too: in more that takes long
-_THINGS, _OF_A_KIND, _FACTS = 4_000, 200, 200  # that are looked at, at most
+_THINGS, _OF_A_KIND, _FACTS, _FACTS_OF_LABELLED = 4_000, 200, 200, 50  # that are looked at, at most
 _LEAST_THINGS = 3
 _PART_UNNAMED = 0.1  # of a kind, at least, for which a name is looked for
 _NEARLY_ALL, _NEARLY_UNIQUE, _UNIQUE_ANYWHERE, _MOST = 0.9, 0.8, 0.6, 0.5
@@ -104,14 +104,15 @@ def _seen_things(graph: _Embedded) -> list[_SeenThing]:
 
 def _seen_thing(graph: _Embedded, iri: IRI) -> _SeenThing:
     texts, links = defaultdict[IRI, list[Literal]](list), defaultdict[IRI, list[IRI]](list)
-    for quad in islice(graph.quads(iri), _FACTS):
+    held = graph.held(frozenset(LABELS))
+    is_labelled = any(next(graph.quads(iri, label), None) for label in held)
+    for quad in islice(graph.quads(iri), _FACTS_OF_LABELLED if is_labelled else _FACTS):
         if isinstance(quad.object, Literal):
             texts[quad.predicate].append(quad.object)
         elif isinstance(quad.object, IRI):
             links[quad.predicate].append(quad.object)
     kinds = links.pop(RDF_TYPE, [])
-    is_labelled = any(p in texts for p in LABELS) or any(p in links for p in LABEL_NODES)
-    return _SeenThing(iri, texts, links, kinds, is_labelled)
+    return _SeenThing(iri, texts, links, kinds, is_labelled or any(p in links for p in LABEL_NODES))
 
 
 def _name_of(kind: IRI | None, things: Sequence[_SeenThing], names: Collection[IRI]) -> IRI | None:
