@@ -147,8 +147,8 @@ def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
 
 def _needs_a_plan(read: ReadQuestion) -> bool:
     """Tell whether something is to be computed, and the plan does, or what is of a class: no path comes to that."""
-    plan, doubts = read.reading.plan, read.reading.doubts
-    is_of_class = isinstance(plan, a.Instances) and all(one.position < 0 for one in doubts)
+    plan, is_whole = read.reading.plan, all(one.position < 0 for one in read.reading.doubts)
+    is_of_class = isinstance(plan, a.Instances) and is_whole and not read.asked.asks_what_it_is
     return is_of_class or (_is_computing(plan) and any(read.asked.operations()))
 
 
