@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -14,17 +14,22 @@ from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.same_as import same_as
 from kgsparql.evidence.term_labels import descriptions_of
+from kgsparql.graphs.graph import BOUND
 from kgsparql.graphs.notes import Note
+from kgsparql.linking.codes import codes_in
 from kgsparql.linking.label_matching import THRESHOLD
-from kgsparql.linking.linked_entity import LinkedEntity, mention_in
+from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
 from kgsparql.linking.linker import MAX_CANDIDATES, Linker
 from kgsparql.linking.words import counted
-from kgsparql.rdf.terms import IRI, Term, as_iri, local_name, normalised, printable
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, local_name, normalised, printable
 
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
 
 MAX_NAMESAKES_SHOWN = 3  # of the things that are called the same as what is linked, those that are named
+_FEW_OWNERS = 5  # things that one code may belong to
 _OPTIONAL_SHARE = 0.25  # of the time of a question, for each query to find equivalents: most need none
 _LOOKING_TEXT = "looking for what graphs say is the same:"
 
@@ -49,10 +54,43 @@ def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None 
     elif linker is not None:
         with session.within_budget():
             links = linker.link(session.question, mentions or None)
+            links = _with_owners_of_codes(links, session)
             session.notes.links_at = len(session.notes.texts)
             session.notes.extend(_missing_notes(linker, session.question, links, mentions))
     session.notes.labels.update({link.term: link.label for link in links if link.label != local_name(link.term)})
     session.set_links((*links, *_equivalent_links(links, session)))
+
+
+def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> tuple[LinkedEntity, ...]:
+    """Link what has a code of the question, where only a few things have it, and nothing by a part of the code.
+
+    One query where the question has a code that is no name.
+    """
+    exact = [range(link.mention.start, link.mention.end) for link in links if link.matched == "exact"]
+    places = {session.question[start:end]: (start, end) for start, end in codes_in(session.question)}
+    places = {
+        text: place
+        for text, place in places.items()
+        if not any(place[0] in own and place[1] - 1 in own for own in exact)
+    }
+    if not places:
+        return links
+    value, predicate, item = map(Variable, ("value", "predicate", "item"))
+    group = (g.Values(value, tuple(map(Literal, places))), g.Fact(item, predicate, value))
+    select = g.Select(((value, None), (item, None)), group, distinct=True, limit=BOUND)
+    owners: dict[str, list[IRI]] = {text: [] for text in places}
+    for found in session.graph.select(g.select_query("codes", select)):
+        if isinstance(found["item"], IRI) and isinstance(found["value"], Literal):
+            owners[found["value"].value].append(found["item"])
+    owners = {text: sorted(items, key=str) for text, items in owners.items() if 0 < len(items) <= _FEW_OWNERS}
+    labels, linked = session.labels(chain(*owners.values()), in_grace=True), list[LinkedEntity]()
+    for text, items in owners.items():
+        all_of_it = [
+            LinkedEntity(one, labels[one], 1.0, "entity", "exact", Mention(text, *places[text])) for one in items
+        ]
+        linked.append(replace(all_of_it[0], candidates=tuple(all_of_it[1:])))
+    spans = [range(*places[text]) for text in owners]
+    return (*linked, *(link for link in links if not any(link.mention.start in span for span in spans)))
 
 
 def _missing_notes(

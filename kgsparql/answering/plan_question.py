@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -18,6 +18,7 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.linking.codes import codes_in, is_code
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.packed import PackedLabels
@@ -29,7 +30,7 @@ from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, commo
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.terms import IRI, Literal, as_iri, normalised
 from kgsparql.rdf.vocabulary import CLASS_KINDS, CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
@@ -183,7 +184,7 @@ def read_whole(session: Session) -> Form:
         for at, text in enumerate(words.texts)
         if not (at in covered or text in known or own.is_participle(text) or words.is_type_word(at))
     ]
-    if left and (values := _values_among(left, words, session)):
+    if values := _values_among(left, words, session):
         session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
         asked = read_question(chunked(session.question, session.linker, own, links=links, values=values))
     asked = _with_kinds_named(session, asked)
@@ -251,20 +252,43 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
                 for form in dict.fromkeys((text, text.title(), text.lower())):
                     spans.setdefault(Literal(form), range(first, last + 1))
                     spans.setdefault(Literal(form, language=lexicon().language), range(first, last + 1))
-    if not spans:
+    for start, end in codes_in(words.question):
+        if places := words.positions_between(start, end):
+            spans[Literal(words.question[start:end])] = range(places[0], places[-1] + 1)
+    last, function = len(words.texts) - 1, lexicon().function_words
+    numbers = {  # that count nothing: `the code 211`
+        Literal(text): range(at, at + 1)
+        for at, text in enumerate(words.texts)
+        if text.isdecimal() and (at == last or words.texts[at + 1] in function)
+    }
+    if not (spans or numbers):
         return []
-    found = _texts_found(tuple(spans), session)
+    found = _texts_found((*spans, *numbers), numbers, session)
     best: dict[Literal, range] = {}
-    for term, span in sorted(spans.items(), key=lambda own: (-len(own[1]), str(own[0]))):
+    for term, span in sorted((spans | numbers).items(), key=lambda own: (-len(own[1]), str(own[0]))):
         if term in found and not any(set(span) < set(longer) for longer in best.values()):
             best[term] = span
-    return [(span.start, span.stop, Name(term, term.value, calls=found[term])) for term, span in best.items()]
+    linked = [one for link in session.links for one in (link, *link.candidates)]
+    owners = {term: [one for one in linked if one.mention.text == term.value] for term in best if is_code(term.value)}
+    return [
+        (span.start, span.stop, name)
+        for term, span in best.items()
+        for name in (
+            Name(term, term.value, calls=found[term]),
+            *(Name(one.term, one.label) for one in owners.get(term, ())),
+        )
+    ]
 
 
-def _texts_found(texts: tuple[Literal, ...], session: Session) -> dict[Literal, IRI | None]:
-    """Find which texts the graph has that are no names; or names of blank nodes, with the predicate that gives them."""
+def _texts_found(
+    texts: tuple[Literal, ...], numbers: Collection[Literal], session: Session
+) -> dict[Literal, IRI | None]:
+    """Find which texts the graph has that are no names; or names of blank nodes, with the predicate that gives them.
+
+    :param numbers: those that are only digits, and count where they are codes.
+    """
     value, predicate, label, item = map(Variable, ("v", "p", "label", "x"))
-    labels = session.graph.naming.labels
+    labels, ends = session.graph.naming.labels, common_profiler(session)
     group = (g.Values(value, texts), g.Fact(item, predicate, value))
     is_blank = g.Filter(g.Apply("isBlank", (item,)))
     called = (g.Values(value, texts), g.Values(label, labels), g.Fact(item, label, value), is_blank)
@@ -275,7 +299,8 @@ def _texts_found(texts: tuple[Literal, ...], session: Session) -> dict[Literal, 
     for one in session.graph.select(Query.union(queries)):
         text, calls = one["v"], one.get("label")
         if isinstance(text, Literal) and (calls is not None or one["p"] not in {*UNWALKED, *labels}):
-            found[text] = calls if isinstance(calls, IRI) else None
+            if calls is not None or text not in numbers or ends.at_ends(as_iri(one["p"])).kind == "text":
+                found[text] = calls if isinstance(calls, IRI) else None
     return found
 
 

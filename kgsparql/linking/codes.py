@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-_RUN = re.compile(r"[^\s,;?!\"“”„«»()]*\d[^\s,;?!\"“”„«»()]*")
+_PART = r"(?:[^\s,;?!\"“”„«»()]|(?<=\d)[,\u00a0\u202f](?=\d))*"
+_RUN = re.compile(rf"{_PART}\d{_PART}")
 _NO_CODE = re.compile(
-    r"[+-]?[$€£]?\d+([.,]\d+)*%?|\d+[a-zäöü%°]+(-\w+)*|(\d{4}-\d\d(-\d\d)?|\d{1,2}([./-])\d{1,2}\4\d{4})(T[\d:.Z+-]+)?|\d+[-–]\w+"
-    r"|\d{1,2}:\d\d(:\d\d)?|https?:.*"
+    r"[+-]?[$€£]?\d+([.,\u00a0\u202f]\d{3})*([.,]\d+)?%?|\d+[a-zäöü%°]+(-\w+)*|\d+/\d+|\d+[-–]\w+|\d{1,2}:\d\d(:\d\d)?|https?:.*"
+    r"|(\d{4}-\d\d(-\d\d)?|\d{1,2}(?P<sign>[./-])\d{1,2}(?P=sign)\d{4})(T[\d:.Z+-]+)?"
 )
 """Numbers, with a unit or an ending, dates, ranges, times of day and addresses."""
 _ZEROS = re.compile(r"0\d+")

@@ -6,12 +6,15 @@ Dates are compared as numbers, such as 19660301: one rule for a query and for Py
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 from kgsparql.dataclasses import dataclass
+from kgsparql.linking.codes import is_code
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
@@ -28,6 +31,8 @@ ZONE = "(Z|[+-][0-9][0-9]:[0-9][0-9])"
 DATE_PATTERN = f"^(-?[0-9]{{4,}}){ZONE}?-(0[0-9]|1[0-2]){ZONE}?-([0-2][0-9]|3[01])(T[0-9:.]+)?{ZONE}?(-00)*$"
 """A year has four digits at least: 05-06-1990 is not the 19th June of the year 5."""
 TIME_PATTERN = f"^-?[0-9]{{4,}}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9.]+{ZONE}$"
+_ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*)?)?\Z")
+_PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -135,6 +140,39 @@ def as_kind(value: Term, kind: str) -> Literal | None:
 def is_year(text: str) -> bool:
     """Tell whether a text may be a year."""
     return text.isdecimal() and len(text) == 4
+
+
+def kind_at_end(ends: Sequence[Term]) -> a.Kind:
+    """What most ends are read as; text that is a number, or a date, is one.
+
+    >>> kind_at_end([Literal("12"), Literal("7.5")]), kind_at_end([Literal("a")]), kind_at_end([IRI("http://e.org/a")])
+    ('number', 'text', 'item')
+    >>> kind_at_end([Literal("12"), Literal("012")])
+    'text'
+    """
+    kinds = Counter(map(_kind_of_end, ends))
+    if not kinds:
+        return "item"
+    if kinds["number"] and any(map(_has_zeros, ends)):
+        return "text"
+    (most, number), *_ = kinds.most_common(1)
+    if most == "date" and 2 * sum(map(is_instant, ends)) > number:
+        return "time"
+    return most if number * 2 > len(ends) or most == "item" else "text"
+
+
+def _has_zeros(end: Term) -> bool:
+    """Tell whether a text begins with zeros that no number has: it is a code, as all are that stand beside it."""
+    return isinstance(end, Literal) and kind_of_literal(end) == "text" and is_code(end.value) and end.value.isdecimal()
+
+
+def _kind_of_end(end: Term) -> a.Kind:
+    if not isinstance(end, Literal):
+        return "item"
+    kind = kind_of_literal(end)
+    if kind != "text" or end.language is not None:
+        return kind
+    return "date" if _ISO_DATE.match(end.value) else "number" if _PLAIN_NUMBER.match(end.value) else "text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, of_classes
 from kgsparql.plans.expressions import is_year
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.set_profile import PredicateName, PredicateUse, Profiler, numbered
+from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
 from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, without_ranking
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
@@ -29,7 +29,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LIST_END, LIST_FIRST, LIST_REST
 from kgsparql.reading.gaps import left_out_at, other_kind
 from kgsparql.reading.lexicon import Lexicon
-from kgsparql.schema.known_names import other_names
+from kgsparql.schema.known_names import PredicateName, other_names
 
 _W = weights("step")
 _K = TypeVar("_K")

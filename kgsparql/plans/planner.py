@@ -9,7 +9,7 @@ from itertools import filterfalse
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, unplanned
+from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, of_classes, unplanned
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.pairs import PairPlanner, value_of
@@ -50,7 +50,7 @@ class Planner:
                 doubted[False].append(uncomputed(f"{self.texts[best_of.position]} {best_of.number}"))
         if doubted[False]:
             return PlannedReading(None, doubts=tuple(doubted[False]), is_impossible=True)
-        if (names := self._other_names()) is not None:
+        if (names := self._other_names() or self._of_code()) is not None:
             return names
         found, question = self._without_named(self.tables.as_asked(self._read())), self.question
         unread = [*question.unread]
@@ -254,6 +254,19 @@ class Planner:
             return whose.reading(_exists(a.Both((names, a.Items(same or (Literal(said[-1]),))))))
         return whose.reading(a.Count(names) if self.question.asks == "count" else names)
 
+    def _of_code(self) -> PlannedReading | None:
+        """Read what has a code, where only that is asked: `What is R.1.3?`; ``None`` where several say it."""
+        phrase = self.question.phrase
+        if not self.question.is_definition or phrase.of is not None or (code := _text_at_end(phrase)) is None:
+            return None
+        start, kinds = a.Items((code.entities[0].term,)), phrase.chunks[:-1]
+        ways = [use.path for use in self.view.uses(start) if use.step.direction == "inverse"]
+        if len(ways) != 1 or any(not chunk.classes for chunk in kinds):
+            return None
+        sets = (ends(start, ways[0]), *(of_classes(frozenset(chunk.classes)) for chunk in kinds))
+        found = Denotation(a.Both(sets) if kinds else sets[0], how=(Match(code.text, ways[0]),))
+        return found.reading(found.known) if self.view.has_items(found.known) else None
+
     def _named_by(self, chunk: Chunk) -> Denotation | None:
         """Return the named thing that words denote, if it is one."""
         found = self.phrases.denotations(NounPhrase(chunks=(chunk,)))[:1]
@@ -271,6 +284,10 @@ class Planner:
         """Whether something is true of a phrase, or there is any such thing."""
         question = self.question
         phrase = replace(question.phrase, is_negated=False)  # is no laureate a writer
+        owner = phrase.of if phrase.of is not None and not question.said else NounPhrase()
+        if (code := _text_at_end(owner)) is not None and owner.chunks[:-1] and owner.chunks[-2].is_name:
+            phrase = replace(phrase, of=replace(owner, chunks=owner.chunks[:-1]))  # the code of Archaeology 012
+            question = replace(question, said=(Predication(light="be", object=NounPhrase(chunks=(code,))),))
         if (valued := self._whether_of_value(phrase)) is not None:
             return valued
         if question.asks_existence and not question.said:
@@ -391,6 +408,13 @@ class Planner:
         for said in phrase.restrictions:
             found = best((new for one in found for new in self.phrases.restricting.restrict_choice(one, said)), 4)
         return self._chosen(found)
+
+
+def _text_at_end(phrase: NounPhrase) -> Chunk | None:
+    """Return the text of the graph that a phrase ends with, such as a code."""
+    if (head := phrase.head) is None or not head.entities or not isinstance(head.entities[0].term, Literal):
+        return None
+    return replace(head, number=None, last=None)
 
 
 def _is_of_all(plan: a.Plan | None) -> bool:

@@ -193,7 +193,8 @@ class Predicating(NamedWords):
         named = [chunk for chunk in last.chunks if chunk.entities]
         value = last.head if last.head in named else next(iter(named), last.head)  # or German nationality
         is_last = last is not phrase or len(phrase.chunks) > 1
-        is_bare = given.is_free and not given.head
+        is_text = value is not None and bool(value.entities) and isinstance(value.entities[0].term, Literal)
+        is_bare = given.is_free and not given.head and not is_text
         if is_bare or value is None or not value.entities or not (value.is_strong or is_last):
             return []
         chunks = [*phrase.chunks, *(last.chunks if last is not phrase else [])]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, filterfalse
-from typing import NamedTuple
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
@@ -15,9 +13,9 @@ from kgsparql.exploration.adjacency_search import AdjacentSteps
 from kgsparql.exploration.batched_select import PredicatePath, StepUse
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
-from kgsparql.plans.expressions import is_instant
+from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.type_check import PLACE, is_back_from_container, kind_of_literal, without_ranking
+from kgsparql.plans.type_check import PLACE, is_back_from_container, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named
@@ -25,6 +23,7 @@ from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, direct
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_END, LIST_FIRST, LIST_REST, ON_PROPERTY, SUBCLASS_OF, UNWALKED
+from kgsparql.schema.known_names import PredicateName
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 ITEMS = 40  # items of a set that are looked at
@@ -39,8 +38,6 @@ _SHARE = 0.25  # share of the ends that must be of a class for it to count
 _ENDS_READ = 300  # triples of a predicate whose ends tell the classes at both
 _ALIKE = 0.2  # share of the ends of a predicate that must be of a class for both ends to be of one kind
 _SHARED = 0.02  # share of the objects that must be subjects, too, where the graph names no classes
-_ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*)?)?\Z")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +91,7 @@ class PredicateEnds:
     :param lead_to_texts: its objects are numbers, dates and other literals.
     :param lead_to_lists: some of its objects are blank nodes, which may be lists, or an empty list.
     :param subject_kinds: what its subjects are said to be, the commonest first.
+    :param kind: what its objects are read as.
     """
 
     subjects: frozenset[IRI]
@@ -103,15 +101,7 @@ class PredicateEnds:
     lead_to_texts: bool
     lead_to_lists: bool
     subject_kinds: tuple[IRI, ...]
-
-
-class PredicateName(NamedTuple):
-    """One name of a predicate, with the roots of its words."""
-
-    predicate: IRI
-    text: str
-    roots: frozenset[str]
-    is_label: bool
+    kind: a.Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +422,7 @@ class Profiler:
             bool(found) and not objects,
             any(isinstance(one, BlankNode) or one == LIST_END for one in objects),
             tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
+            kind_at_end([other for _, other in found]),
         )
 
 
@@ -452,30 +443,6 @@ def numbered(name: Variable, number: int) -> tuple[Variable, g.Expression]:
 
 def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:
     return tuple(term for term in terms if isinstance(term, IRI))
-
-
-def kind_at_end(ends: Sequence[Term]) -> a.Kind:
-    """What most ends are read as; text that is a number, or a date, is one.
-
-    >>> kind_at_end([Literal("12"), Literal("7.5")]), kind_at_end([Literal("a")]), kind_at_end([IRI("http://e.org/a")])
-    ('number', 'text', 'item')
-    """
-    kinds = Counter(map(_kind_of_end, ends))
-    if not kinds:
-        return "item"
-    (most, number), *_ = kinds.most_common(1)
-    if most == "date" and 2 * sum(map(is_instant, ends)) > number:
-        return "time"
-    return most if number * 2 > len(ends) or most == "item" else "text"
-
-
-def _kind_of_end(end: Term) -> a.Kind:
-    if not isinstance(end, Literal):
-        return "item"
-    kind = kind_of_literal(end)
-    if kind != "text" or end.language is not None:
-        return kind
-    return "date" if _ISO_DATE.match(end.value) else "number" if _NUMBER.match(end.value) else "text"
 
 
 def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tuple[IRI, ...]:

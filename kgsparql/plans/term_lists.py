@@ -20,8 +20,9 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName
+from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.label_fit import LabelFit
-from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
+from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query

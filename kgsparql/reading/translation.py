@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from kgsparql.dataclasses import dataclass, replace
+from kgsparql.linking.codes import codes_in
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.combined import LabelSearch
 from kgsparql.linking.label_index.search import LabelRow, rows_by
@@ -145,6 +146,9 @@ class _Names:
             own = [at for at, token in enumerate(self.tokens) if quoted.start() <= token.start < quoted.end()]
             if own:
                 yield own[0], _Known(own[-1] + 1, f'"{quoted[1].strip()}"')
+        for start, end in codes_in(self.question):
+            if own := [at for at, token in enumerate(self.tokens) if start <= token.start < end]:
+                yield own[0], _Known(own[-1] + 1, self.question[start:end])
 
     def _named_spans(self) -> Iterator[tuple[int, _Known]]:
         """Yield what the graph has names for, the best connected of each first."""

@@ -10,6 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 
+from kgsparql.linking.codes import codes_in, is_never_number
 from kgsparql.linking.words import TextToken
 from kgsparql.rdf.literals import converted
 from kgsparql.rdf.terms import IRI, XSD, Literal
@@ -46,8 +47,10 @@ class ValueFinder:
         self.question, self.tokens, self.texts, self.gaps, self.language = question, tokens, texts, gaps, language
         pattern = _number_pattern(language.grouping_sign, language.decimal_sign)
         self.in_digits: dict[int, tuple[int, re.Match[str]]] = {}
+        codes = [place for place in codes_in(question) if is_never_number(question[slice(*place)])]
         for found in pattern.finditer(question):
-            if span := self._span_of_match(found):
+            is_in_code = any(start < found.end() and found.start() < end for start, end in codes)
+            if not is_in_code and (span := self._span_of_match(found)):
                 self.in_digits[span.start] = span.stop, found
 
     def _span_of_match(self, found: re.Match[str]) -> range:

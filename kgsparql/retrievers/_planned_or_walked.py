@@ -135,7 +135,11 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
     read = read_and_planned(session)
     named = {name.term for chunk in read.asked.read.chunks for name in chunk.entities}
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
-    planned = None if read.asked.is_definition or is_about_others else planned_retrieval(read, session)
+    plan = read.reading.plan
+    starts = (one.start for one in parts(plan) if isinstance(one, a.Ends)) if plan is not None else ()
+    has_code = any(isinstance(one, a.Items) and isinstance(one.terms[0], Literal) for one in starts)  # what is R.1.3
+    is_told = read.asked.is_definition and not has_code
+    planned = None if is_told or is_about_others else planned_retrieval(read, session)
     return read, planned
 
 

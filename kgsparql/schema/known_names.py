@@ -27,6 +27,15 @@ class KnownName(NamedTuple):
     language: str = "en"
 
 
+class PredicateName(NamedTuple):
+    """One name of a predicate of a graph, with the roots of its words."""
+
+    predicate: IRI
+    text: str
+    roots: frozenset[str]
+    is_label: bool
+
+
 def known_names(term: IRI, *, is_labelled: bool = False) -> tuple[KnownName, ...]:
     """List what a predicate or class is called by its vocabulary and by people, beside its local name.
 
