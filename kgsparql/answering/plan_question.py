@@ -298,9 +298,11 @@ def _texts_found(
     found: dict[Literal, IRI | None] = {}
     for one in session.graph.select(Query.union(queries)):
         text, calls = one["v"], one.get("label")
-        if isinstance(text, Literal) and (calls is not None or one["p"] not in {*UNWALKED, *labels}):
-            if calls is not None or text not in numbers or ends.at_ends(as_iri(one["p"])).kind == "text":
-                found[text] = calls if isinstance(calls, IRI) else None
+        is_told = calls is not None or one["p"] not in {*UNWALKED, *labels}
+        if calls is None and is_told and text in numbers:
+            is_told = ends.at_ends(as_iri(one["p"])).kind == "text"
+        if isinstance(text, Literal) and is_told:
+            found[text] = calls if isinstance(calls, IRI) else None
     return found
 
 

@@ -26,18 +26,19 @@ def codes_in(question: str) -> list[tuple[int, int]]:
     for run in _RUN.finditer(question):
         text = re.sub(r"(['’]s|[.:'’/-])+\Z", "", run[0]).lstrip("'’")
         start = run.start() + run[0].index(text)
-        if is_code(text) and any(map(str.isdigit, text)):
+        if is_code(text):
             found.append((start, start + len(text)))
     return found
 
 
 def is_code(text: str) -> bool:
-    """Tell whether a text with a digit is no number, date or time, but a code.
+    """Tell whether a text has digits and is no number, date or time, but a code.
 
     >>> [is_code(text) for text in ("012", "978-3-16-148410-0", "0.5", "12", "10:30", "1914-18")]
     [True, True, False, False, False, False]
     """
-    return _ZEROS.fullmatch(text) is not None or _NO_CODE.fullmatch(text) is None
+    is_code_of_signs = any(map(str.isdigit, text)) and _NO_CODE.fullmatch(text) is None
+    return is_code_of_signs or _ZEROS.fullmatch(text) is not None
 
 
 def is_never_number(text: str) -> bool:

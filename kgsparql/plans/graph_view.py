@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.exploration.labels import own_label
 from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, roots_of, same_root, words
@@ -303,12 +304,12 @@ class KnownGraph:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
         shared = self.profiler.common or self.profiler
         if self.predicates and not shared.known.predicates:
-            told = (*self.predicates, *sorted(shared.graph.held(TOLD), key=str))
-            labels, more = replace(self.labels, said_as={})(told), other_names(shared.graph, told)
-            own: dict[str, tuple[PredicateName, ...]] = {}
-            for one in told:
-                for text in dict.fromkeys((labels[one], *more.get(one, ()))):
-                    name = PredicateName(one, text, roots_of([text]), is_label=text == labels[one])
+            told, labels = sorted(shared.graph.held(TOLD), key=str), replace(self.labels, said_as={})(self.predicates)
+            more, own = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
+            for one in (*self.predicates, *told):
+                label = labels.get(one) or own_label(one).text
+                for text in dict.fromkeys((label, *more.get(one, ()))):
+                    name = PredicateName(one, text, roots_of([text]), is_label=text == label)
                     own.update({word: (*own.get(word, ()), name) for word in name.roots})
             shared.known.predicates.update(own)  # at once: others may look there meanwhile
         return shared.known.predicates

@@ -411,10 +411,11 @@ class Planner:
 
 
 def _text_at_end(phrase: NounPhrase) -> Chunk | None:
-    """Return the text of the graph that a phrase ends with, such as a code."""
-    if (head := phrase.head) is None or not head.entities or not isinstance(head.entities[0].term, Literal):
+    """Return the text of the graph that a phrase ends with, such as a code, and no name of a blank node."""
+    if (head := phrase.head) is None or not head.entities:
         return None
-    return replace(head, number=None, last=None)
+    is_text = isinstance(head.entities[0].term, Literal) and head.entities[0].calls is None
+    return replace(head, number=None, last=None) if is_text else None
 
 
 def _is_of_all(plan: a.Plan | None) -> bool:

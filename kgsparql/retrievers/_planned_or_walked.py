@@ -19,6 +19,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, LimitError, is_about_the_query
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import arrow, triple_text
+from kgsparql.linking.codes import is_code
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import is_foreign, roots_of, words
 from kgsparql.plans import algebra as a
@@ -137,7 +138,8 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
     plan = read.reading.plan
     starts = (one.start for one in parts(plan) if isinstance(one, a.Ends)) if plan is not None else ()
-    has_code = any(isinstance(one, a.Items) and isinstance(one.terms[0], Literal) for one in starts)  # what is R.1.3
+    texts = (text for one in starts if isinstance(one, a.Items) for text in one.terms if isinstance(text, Literal))
+    has_code = any(is_code(text.value) for text in texts)  # what is R.1.3
     is_told = read.asked.is_definition and not has_code
     planned = None if is_told or is_about_others else planned_retrieval(read, session)
     return read, planned
