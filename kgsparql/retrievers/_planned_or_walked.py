@@ -153,9 +153,10 @@ def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
 
 def _needs_a_plan(read: ReadQuestion) -> bool:
     """Tell whether something is to be computed, and the plan does, or what is of a class: no path comes to that."""
-    plan, is_whole = read.reading.plan, all(one.position < 0 for one in read.reading.doubts)
-    is_of_class = isinstance(plan, a.Instances) and is_whole and not read.asked.asks_what_it_is
-    return is_of_class or (_is_computing(plan) and any(read.asked.operations()))
+    plan, asked = read.reading.plan, read.asked
+    is_list = asked.is_listing or not asked.language.existence_words.isdisjoint(asked.read.texts)
+    is_of_class = isinstance(plan, a.Instances) and is_list and all(one.position < 0 for one in read.reading.doubts)
+    return is_of_class or (_is_computing(plan) and any(asked.operations()))
 
 
 def _one_of(planned: Retrieval, walked: Retrieval, read: ReadQuestion) -> Retrieval:
