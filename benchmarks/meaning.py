@@ -2,6 +2,7 @@
 
     python -m benchmarks.meaning                                   # fixtures/nobel.ttl
     python -m benchmarks.meaning GRAPH… -n 8 --no-embedder --json MISSED
+    python -m benchmarks.meaning --no-embedder --shape all         # made on the graph, asked of its other shapes
 
 Twenty kinds: each asks what a careful reader of the triples answers without doubt, and what is easily taken for
 something else: roles turned round, *or* for *and*, one class for another, active for passive. What the graph does not
@@ -30,6 +31,7 @@ import pyoxigraph as ox
 
 import kgsparql
 from benchmarks.meaning_words import Facts, Item, Noun, Relation, Value, a_, have, plural, whose
+from benchmarks.shapes import SHAPES, reshaped
 from kgsparql.answering.answer import Answer
 from kgsparql.rdf.terms import normalised
 
@@ -450,6 +452,7 @@ def main() -> None:
     parser.add_argument("-r", "--retriever", default="auto", metavar="METHOD")
     parser.add_argument("--no-embedder", action="store_true", help="compare names by their letters only")
     parser.add_argument("--only", action="append", choices=KINDS, metavar="KIND", help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--shape", action="append", choices=[*SHAPES, "all"], help="ask a graph that states it so")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every question that is not right and sure")
     parser.add_argument("--show", action="store_true", help="print the questions and right answers, and ask nothing")
     given = parser.parse_args()
@@ -460,16 +463,22 @@ def main() -> None:
         if given.show:
             print("\n".join(f"{own.kind}: {own.text} → {facts.said(own.gold)}" for own in made))
             continue
-        knowledge = kgsparql.open(path, embedder="none" if given.no_embedder else "auto")
-        try:
-            for own in made:
-                answer = knowledge.ask(own.text, retriever=given.retriever)
-                said = "; ".join(term.label for term in answer.best[:20]) or str(answer).partition("\n")[0]
-                row = {"graph": name, "kind": own.kind, "outcome": outcome(own, answer), "question": own.text}
-                rows.append({**row, "gold": facts.said(own.gold), "answer": said, "status": answer.status})
-        except KeyboardInterrupt:
-            print(f"stopped; there are {len(made)} questions")
-        print("\n".join(table(name, [row for row in rows if row["graph"] == name])), flush=True)
+        shapes = [*SHAPES] if "all" in (given.shape or ()) else given.shape
+        for shape in shapes or [""]:
+            called = f"{name}, {shape}" if shape else name
+            knowledge = kgsparql.open(
+                reshaped(path, shape) if shape else path, embedder="none" if given.no_embedder else "auto"
+            )
+            try:
+                for own in made:
+                    answer = knowledge.ask(own.text, retriever=given.retriever)
+                    said = "; ".join(term.label for term in answer.best[:20]) or str(answer).partition("\n")[0]
+                    row = {"graph": called, "kind": own.kind, "outcome": outcome(own, answer), "question": own.text}
+                    rows.append({**row, "gold": facts.said(own.gold), "answer": said, "status": answer.status})
+            except KeyboardInterrupt:
+                print(f"stopped; there are {len(made)} questions")
+            told = [*table(called, [row for row in rows if row["graph"] == called])]
+            print("\n".join(told[:1] + told[-1:] if shape else told), flush=True)
     if given.json is not None:
         text = json.dumps([row for row in rows if row["outcome"] != OUTCOMES[0]], indent=1, ensure_ascii=False)
         given.json.write_text(f"{text}\n", encoding="utf-8", newline="\n")

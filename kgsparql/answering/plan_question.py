@@ -196,7 +196,8 @@ def _with_kinds_named(session: Session, asked: Form) -> Form:
     """Read the nouns that no class is called by, or hardly any, as the things that are called so."""
     read, own, added = asked.read, asked.language, dict[int, Chunk]()
     named = {one.span: one for one in read.chunks}
-    for head in (one.head for one in asked.phrases if one.of is None and one.head is not None):
+    # A kind `of pain` is asked for where pain is a thing that others stand below.
+    for head in (one.head for one in asked.phrases if one.of is None and one.head is not None and not one.kinds):
         at, text, there = head.start, read.texts[head.start], named.get(head.span)
         kinds = () if there is None else there.classes
         is_one = at > 0 and read.texts[at - 1] in own.definites and text == singular(text)

@@ -93,7 +93,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     told = _read_in_language(asked, plan, view, session)
     asked, reading = told or (asked, plan(asked).plan())
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
-    reading = view.with_kinds_below(reading)
+    reading = view.with_all_steps(view.with_kinds_below(reading))
     if session.emit is not ignore:
         session.emit(_read_event(asked, reading, session))
     return ReadQuestion(asked, reading)
@@ -280,7 +280,8 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
         own = session.vocabulary
-        is_said = {*own.restricted, *own.relations}.isdisjoint(step.predicate for step in plan.path.steps)
+        is_said = {*own.restricted, *own.relations, *own.joined}.isdisjoint(step.predicate for step in plan.path.steps)
+        is_said &= not any(step.is_repeated for step in plan.path.steps)
         if (
             isinstance(start, IRI)
             and is_said

@@ -14,7 +14,7 @@ from kgsparql.dataclasses import dataclass, field, fields, replace
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import decimal
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import Direction, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, parse_term, printable
 
 MAX_DEPTH = 12  # levels of arrays in a plan
@@ -248,10 +248,10 @@ class _Reader:
     def path(self, sort: str, steps: Sequence[Any]) -> PropertyPath | a.Value:
         """A path, or what is measured at its end: of items named by numbers, the names."""
         path = PropertyPath(tuple(map(self.step, steps)))
-        last = self.named(steps[-1].rstrip("<>"))
+        last = self.named(steps[-1].rstrip("<>+"))
         if sort == "path":
             return path
-        if steps[-1].endswith("<"):
+        if path.steps[-1].direction == "inverse":
             return path if sort == "key" else a.Value(path, "item")
         if last.read_by is not None:
             path = PropertyPath((*path.steps, Step(last.read_by, "forward")))
@@ -260,7 +260,9 @@ class _Reader:
     def step(self, written: Any) -> Step:
         if not isinstance(written, str):
             raise _unlike("path", written)
-        return Step(self.iri("predicate", written.rstrip("<>")), "inverse" if written.endswith("<") else "forward")
+        one = written.rstrip("+")
+        direction: Direction = "inverse" if one.endswith("<") else "forward"
+        return Step(self.iri("predicate", one.rstrip("<>")), direction, one != written)
 
     def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is said about the rows of a table, by the names of its fields."""
@@ -337,6 +339,7 @@ class _Writer:
         steps = [
             self.name("R", s.predicate, *((kind, unit) if i == last else ()))
             + ("<" if s.direction == "inverse" else ">")
+            + "+" * s.is_repeated
             for i, s in enumerate(path.steps)
         ]
         return steps[0] if len(steps) == 1 else steps

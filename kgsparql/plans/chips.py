@@ -23,7 +23,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.english import listed
 from kgsparql.plans.expressions import decimal, read_as, term_text
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
-from kgsparql.plans.set_profile import Profiler, numbered
+from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import check, kind_of
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
@@ -284,7 +284,7 @@ class _OptionFinder:
             queries = []
             for i, one in enumerate(rows):
                 if one is not None:
-                    head = (numbered(n, i), (number, g.Aggregate("COUNT", one.head[0][0])))
+                    head = (g.numbered(n, i), (number, g.Aggregate("COUNT", one.head[0][0])))
                     queries.append(g.select_query("count", g.Select(head, (one,))))
             found = self.profiler.graph.select(Query.union(queries)) if queries else ()
             counts = {term_text(one["n"]): int(term_text(one["number"])) for one in found}

@@ -19,7 +19,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, of_classes
 from kgsparql.plans.expressions import is_year
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
+from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, without_ranking
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
@@ -30,6 +30,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LIST_END, LIST_FIRST, LIST_REST
 from kgsparql.reading.gaps import left_out_at, other_kind
 from kgsparql.reading.lexicon import Lexicon
+from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.known_names import PredicateName, other_names
 
 _W = weights("step")
@@ -180,9 +181,9 @@ class KnownGraph:
             for number, items in enumerate(sets[at : at + together]):
                 # About the members of lists, where the question names any; of too many, none are ranked.
                 read = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
-                read = without_ranking(read, self.profiler.graph)
+                read = without_ranking(mapped(read, self._all_steps), self.profiler.graph)
                 group = PlanCompiler(self.profiler.vocabulary, most).members(read, x)
-                select = g.Select((numbered(n, number), (x, None)), group, distinct=most > 1, limit=most)
+                select = g.Select((g.numbered(n, number), (x, None)), group, distinct=most > 1, limit=most)
                 queries.append(g.select_query(name, select))
             for solution in self.profiler.graph.select(Query.union(queries)):
                 if "x" in solution:
@@ -249,6 +250,24 @@ class KnownGraph:
         doubts = (*reading.doubts, *([KINDS_LEFT_OUT] if is_wide else []))
         return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
 
+    def with_all_steps(self, reading: PlannedReading) -> PlannedReading:
+        """Return a reading in which what stands in something stands in all that this stands in.
+
+        Whether it does is asked of every step up; a list goes down all steps, and up just one, to what is next above.
+        """
+        if reading.plan is None:
+            return reading
+        all_steps = partial(self._all_steps, is_within=isinstance(reading.plan, a.Condition))
+        return replace(reading, plan=mapped(reading.plan, all_steps))
+
+    def _all_steps(self, part: Any, *, is_within: bool = False) -> Any:
+        is_held = isinstance(part, a.Has | a.Lacks) and part.to is not None
+        if not (is_held or isinstance(part, a.Ends)):
+            return part
+        may_repeat = partial(self.profiler.vocabulary.may_repeat, is_within=is_within or is_held)
+        steps = (one._replace(is_repeated=one.is_repeated or may_repeat(one)) for one in part.path.steps)
+        return replace(part, path=PropertyPath(tuple(steps)))
+
     def may_be(self, kind: str, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
         if kind == "time":
@@ -298,7 +317,8 @@ class KnownGraph:
         by_root = self._names_by_root()
         found = [name.predicate for text in texts for name in by_root.get(root(text), ())]
         found += map(IRI, map(attrgetter("iri"), self._rows_with(texts, "predicate")))
-        return list(dict.fromkeys(found))
+        unsaid = roles_without_meaning(self.profiler.vocabulary.joined)
+        return [one for one in dict.fromkeys(found) if one not in unsaid]
 
     def _names_by_root(self) -> dict[str, tuple[PredicateName, ...]]:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""

@@ -9,7 +9,6 @@ from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import (
-    KINDS_LEFT_OUT,
     Denotation,
     Rel,
     best,
@@ -81,13 +80,11 @@ class Phrases(NamedWords):
             return [given]
         if isinstance(given.items, a.Instances):
             if below := self.predicating.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
-                return [replace(given, items=below[SUBCLASS_OF][0], classes=frozenset())]
+                return [replace(given, items=below[SUBCLASS_OF], classes=frozenset())]
             return [given if given.head else given.leaving_out(phrase.kinds)]
-        found = [
-            given.kept(one, _W.below)
-            for own in self.predicating.steps_below(given.items, TAXONOMY).values()
-            for one in own
-        ]
+        own = self.predicating
+        below = own.steps_below(given.items, TAXONOMY) or own.nothing_below(given.items)
+        found = [given.kept(one, _W.below) for one in below.values()]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
             named = self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
             found = [one for one in named if one.how[-1].path.steps[-1].predicate != RDF_TYPE]
@@ -256,9 +253,7 @@ class Phrases(NamedWords):
         """Yield what is said to be one of a thing, or a kind of it; doubted where there are kinds of these, too."""
         for use in self.view.uses(item := a.Items((term,))):
             if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
-                one = Denotation(found := ends(item, use.path), _W.named - _W.later * place)
-                is_last = use.step.predicate == INSTANCE_OF or not self.view.has_items(ends(found, use.path))
-                yield one if is_last else one.doubted(KINDS_LEFT_OUT)
+                yield Denotation(ends(item, use.path), _W.named - _W.later * place)
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""

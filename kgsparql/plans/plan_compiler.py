@@ -45,8 +45,6 @@ def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: 
 
     A table has ``?answer`` or, grouped, ``?key``, and its columns as ``?column0``, ``?column1`` …
 
-    :raises PlanError: never: check the plan first, with :func:`kgsparql.plans.type_check.check`.
-
     >>> by = a.Ends(a.Items((IRI("http://e.org/Ann"),)), PropertyPath.of("^http://e.org/by"))
     >>> print(compiled(a.Count(by)).text)
     SELECT (?n0 AS ?value) WHERE {
@@ -323,30 +321,52 @@ class PlanCompiler:
         group: list[g.Pattern] = []
         for i, step in enumerate(path.steps):
             ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
-            group.append(self._said_of(ends[0], step, ends[1]))
+            beside = path.steps[max(0, i - 1) : i + 2]
+            group += self._repeated(*ends, step.predicate) if step.is_repeated else self._said_of(*ends, step, beside)
             if i and step.inverts(path.steps[i - 1]):
                 group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[i - 1])),))))
         return tuple(group)
 
-    def _said_of(self, subject: Variable, step: Step, far: Variable) -> g.Pattern:
+    def _said_of(self, subject: Variable, far: Variable, step: Step, beside: tuple[Step, ...]) -> Group:
         """A step, in an ontology also as its restrictions say it: of a class, that each thing of it has some such.
 
         Who has tuna has fish, of which it is a kind. As evidence, plans name both: ``KnownGraph.with_kinds_below``.
 
         :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
+        :param beside: the step before and the one after it, which may lead from a node to its value.
         """
+        value = self.vocabulary.valued.get(step.predicate)
+        if value is not None and {Step(value), Step(value, "inverse")}.isdisjoint(beside):
+            node = self.new("i")
+            return (self._fact(subject, step.predicate, node), self._fact(node, value, far))
+        if joined := self.vocabulary.joined.get(step.predicate):
+            nodes = (one.facts(self.new("j"), subject, far) for one in joined)
+            arms = tuple(tuple(self._fact(*fact) for fact in own) for own in nodes)
+            return arms[0] if len(arms) == 1 else (g.Union(arms),)
         if also := self.vocabulary.relations.get(step.predicate):
             onward = (step.predicate, *(own.predicate for own in also if own.direction == "forward"))
             back = tuple(own.predicate for own in also if own.direction == "inverse")
-            arms = (self._any_of(subject, onward, far), *([self._any_of(far, back, subject)] if back else []))
-            return g.Union(arms)
+            both = (self._any_of(subject, onward, far), *([self._any_of(far, back, subject)] if back else []))
+            return (g.Union(both),)
         if step.predicate not in self.vocabulary.restricted:
-            return self._fact(subject, step.predicate, far)
+            return (self._fact(subject, step.predicate, far),)
         rule, direct = self.new("r"), self._any_of(subject, (step.predicate,), far)
         above = (self._fact(subject, SUBCLASS_OF, rule), self._fact(rule, ON_PROPERTY, step.predicate))
         if self.facts is None and step.direction == "inverse":
-            return g.Union((direct, (*above, g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)))))
-        return g.Union((direct, (*above, *self._any_of(rule, EXISTENTIAL, far))))
+            to: Group = (g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)),)
+        else:
+            to = self._any_of(rule, EXISTENTIAL, far)
+        return (g.Union((direct, (*above, *to))),)
+
+    def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
+        """One step or more; its facts are those on any way from one to the other."""
+        also = self.vocabulary.relations.get(predicate, ())
+        some = (predicate, *(step.predicate for step in also if step.direction == "forward"))
+        if self.facts is None:
+            return (g.OneOfPredicates(start, some, end, then=some),)
+        near, far = self.new("i"), self.new("i")
+        before, after = g.OneOfPredicates(start, (), near, then=some), g.OneOfPredicates(far, (), end, then=some)
+        return (before, *self._any_of(near, some, far), after)
 
     def _any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
         if self.facts is None:

@@ -22,8 +22,6 @@ from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival, unsai
 _W = weights("said")
 _GIVEN, _TRIED = 5, 3
 TRUE, FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
-_NARROWER = 3
-"""Steps down a taxonomy that `is a` may stand for."""
 
 
 class Predicating(NamedWords):
@@ -43,8 +41,8 @@ class Predicating(NamedWords):
         if self.question.asks == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
             given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
         if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format
-            below = self.steps_below(a.Items((other.items.of,)), [SUBCLASS_OF], _NARROWER)
-            other = replace(other, items=a.Either((other.items, *below[SUBCLASS_OF]))) if below else other
+            below = self.steps_below(a.Items((other.items.of,)), [SUBCLASS_OF])
+            other = replace(other, items=a.Either((other.items, below[SUBCLASS_OF]))) if below else other
         if (other.classes and phrase.of is None) or isinstance(other.items, a.Instances | a.Minus):
             if isinstance(given.items, a.Items) and not any(self.view.classes_of(given.items.terms).values()):
                 given = given.doubted(other_kind("such a thing", "of no class"))
@@ -93,9 +91,7 @@ class Predicating(NamedWords):
             return [replace(other, asked=given.asked)]
         is_among = bool(given.classes) and self.view.has_items(a.Both((given.known, other.known)))  # books except Emma
         are_many = any(singular(self.texts[p]) != self.texts[p] for p in self.question.noun[-1:])
-        if (
-            is_among and are_many and (below := [*self._below(given, other, _NARROWER)])
-        ):  # which concepts are metals: such
+        if is_among and are_many and (below := [*self._below(given, other)]):  # which concepts are metals: such
             return met(given, below)
         if is_among or not (given.is_free or given.is_named or given.classes):
             return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
@@ -106,28 +102,29 @@ class Predicating(NamedWords):
             rel = Rel(wanted=given, hops=1)  # what is near a city is none
         return [*found, *met(given.headless(), self.connector.connect(other, rel))]
 
-    def _below(self, given: Denotation, other: Denotation, most: int = 1) -> Iterator[Denotation]:
+    def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
         """What is below a named thing in a taxonomy: for one thing that is asked about, in all that it stands in."""
-        below = self.steps_below(other.known, TAXONOMY, _NARROWER if given.is_named else most)
+        below = self.steps_below(other.known, TAXONOMY) or self.nothing_below(other.known)
         ways = {one: PropertyPath((Step(one, "inverse"),)) for one in TAXONOMY}
         if given.is_named:
             own = {use.step for use in self.view.uses(given.known)} - {Step(INSTANCE_OF, "inverse")}
-            below[INSTANCE_OF] = [ends(union([other.known, *below.get(CLASS_ABOVE, ())]), ways[INSTANCE_OF])]
-            sets = [each for one, some in below.items() if any(step.predicate == one for step in own) for each in some]
-            below = {INSTANCE_OF: sets} if sets else {}
-        for predicate, sets in below.items():
-            how = Match("is", ways[predicate])
-            yield Denotation(union(sets), other.score + _W.of_some, other.doubts, how=(how,))
+            kinds = [other.known, *([below[CLASS_ABOVE]] if CLASS_ABOVE in below else [])]
+            below[INSTANCE_OF] = ends(union(kinds), ways[INSTANCE_OF])
+            sets = [items for one, items in below.items() if any(step.predicate == one for step in own)]
+            below = {INSTANCE_OF: union(sets)} if sets else {}
+        for predicate, items in below.items():
+            yield Denotation(items, other.score + _W.of_some, other.doubts, how=(Match("is", ways[predicate]),))
 
-    def steps_below(self, items: a.ItemSet, predicates: Iterable[IRI], most: int = 1) -> dict[IRI, list[a.ItemSet]]:
-        """What is some steps down each taxonomy, for each number of steps that leads anywhere: one query for all."""
-        below: dict[IRI, list[a.ItemSet]] = {
-            one: [ends(items, PropertyPath((Step(one, "inverse"),) * times)) for times in range(1, most + 1)]
-            for one in predicates
-        }
-        self.view.look_for_items(one for own in below.values() for one in own)
-        found = {one: [each for each in own if self.view.has_items(each)] for one, own in below.items()}
-        return {one: own for one, own in found.items() if own}
+    def steps_below(self, items: a.ItemSet, predicates: Iterable[IRI]) -> dict[IRI, a.ItemSet]:
+        """What is below in each taxonomy that has any: one query for all."""
+        below: dict[IRI, a.ItemSet] = {one: ends(items, PropertyPath((Step(one, "inverse"),))) for one in predicates}
+        self.view.look_for_items(below.values())
+        return {one: own for one, own in below.items() if self.view.has_items(own)}
+
+    def nothing_below(self, items: a.ItemSet) -> dict[IRI, a.ItemSet]:
+        """What is below a thing that stands lowest in a taxonomy: nothing, which makes a sure no."""
+        own = {use.step for use in self.view.uses(items)}
+        return {one: ends(items, PropertyPath((Step(one, "inverse"),))) for one in TAXONOMY[:2] if Step(one) in own}
 
     def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """Words that say what something is without naming a term: a predicate that is true of it."""

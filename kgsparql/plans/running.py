@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
 
@@ -23,7 +23,7 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, whole_number
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 MOST_FACTS = 2_000
@@ -105,6 +105,7 @@ class Computed:
     :param measured: of the best of a set, the value of each row.
     :param compared: of the best of a set, what they are the best of.
     :param unread: why an endpoint did not give all of this: what is here stands, and is not sure.
+    :param directly: how many of the items are next to where the plan begins, where it goes on from these.
     :param uncounted: a class that is too large to be counted or ranked, and how many the endpoint says that it has.
     """
 
@@ -121,6 +122,7 @@ class Computed:
     compared: Compared | None = None
     unread: str = ""
     uncounted: tuple[IRI, int] | None = None
+    directly: int | None = None
 
     @property
     def value(self) -> Term | None:
@@ -195,6 +197,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     compared = (
         _best_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None
     )
+    next_to = _next_to(plan)
     is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
         plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
@@ -203,7 +206,26 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         empty_part=_first_empty(plan, beside, own) if is_nothing else None, left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=compared, unread=beside.failed or found.missing,
+        directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
     )  # fmt: skip
+
+
+def _next_to(plan: a.Plan) -> a.Count | None:
+    """How many of the items are one step from where the plan begins, if it goes on in any number of steps."""
+
+    def once(part: Any) -> Any:
+        match part:
+            case a.Ends(start, PropertyPath((*before, last))) if last.is_repeated:
+                return a.Ends(start, PropertyPath((*before, last._replace(is_repeated=False))))
+        return part
+
+    items = plan.items if isinstance(plan, a.Count) else plan
+    near = a.Both(tuple(map(once, items.sets))) if isinstance(items, a.Both) else once(items)
+    return None if near == items else a.Count(near)
+
+
+def _number_of(found: Solutions) -> int | None:
+    return next((whole_number(one[VALUE.name]) for one in found if VALUE.name in one), None)
 
 
 @dataclass(slots=True)

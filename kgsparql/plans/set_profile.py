@@ -14,6 +14,14 @@ from kgsparql.exploration.batched_select import PredicatePath, StepUse
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import kind_at_end
+from kgsparql.plans.implied_facts import (
+    MOST_OF_EACH,
+    add_declared,
+    add_list_owners,
+    add_nodes,
+    add_restricted,
+    add_values,
+)
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.type_check import PLACE, is_back_from_container, without_ranking
 from kgsparql.rdf import graph_patterns as g
@@ -22,7 +30,7 @@ from kgsparql.rdf.literals import OF_RDF, unit_named
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
-from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_END, LIST_FIRST, LIST_REST, ON_PROPERTY, SUBCLASS_OF, UNWALKED
+from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
 from kgsparql.schema.vocabulary import GraphVocabulary
 
@@ -30,7 +38,6 @@ ITEMS = 40  # items of a set that are looked at
 _SAMPLED = 200  # items of a set from which the next step of a path is taken
 _ORDERED = 1_000  # items of which the first by their IRIs are taken: of larger sets, any of so many
 _FACTS = 4_000  # triples of these that are read, in each direction
-_FACTS_EACH = 1_000  # the same, of each of several sets
 _ABOVE = 100  # classes above a class that are read
 _TOGETHER = 20  # classes of which one query reads those above
 _KEPT_ENDS = 20
@@ -178,7 +185,7 @@ class Profiler:
                 new.append(one)
         n, x, queries = Variable("n"), Variable("x"), []
         for at, one in enumerate(new):
-            head = (numbered(n, at), (x, None))
+            head = (g.numbered(n, at), (x, None))
             queries.append(g.select_query("sample", g.Select(head, (self._any(self._from_sample(one)),))))
         found: dict[Term, list[Term]] = defaultdict(list)
         for solution in self.graph.select(Query.union(queries)) if queries else ():
@@ -282,7 +289,8 @@ class Profiler:
         if view is None or len(iris) < len(terms) or self.vocabulary.restricted:
             return None  # a blank node has no number to begin with
         steps = AdjacentSteps(view, iris, self.direction, self.unwalked)
-        beyond = (Step(LIST_FIRST, "inverse"), *self.vocabulary.implied)  # what has the list is beyond its cells
+        also = (*self.vocabulary.implied, *self.vocabulary.to_nodes, *map(Step, self.vocabulary.valued))
+        beyond = (Step(LIST_FIRST, "inverse"), *also)  # what has the list is beyond its cells
         return None if steps.are_too_many or any(map(steps.has, beyond)) else steps
 
     def _facts(
@@ -293,15 +301,13 @@ class Profiler:
         :param asked: the items, and the only predicates from them that are wanted.
         """
         n, x, p = Variable("n"), Variable("x"), Variable("p")
-        queries, limit = [], _FACTS if len(asked) == 1 else _FACTS_EACH
+        queries, limit = [], _FACTS if len(asked) == 1 else MOST_OF_EACH
         for at, (items, (terms, only)) in enumerate(asked.items()):
-            iris = _iris(terms)
-            is_named = len(iris) == len(terms)  # a blank node has no name to ask with
-            some = g.Values(x, iris) if is_named else self._first(self._from_sample(items))
+            some = self._some(items, terms, x)
             for direction in directions(self.direction) if only is None else ("forward",) if only else ():
                 end = Variable(direction)
                 fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
-                head = (numbered(n, at), (x, None), (p, None), (end, None))
+                head = (g.numbered(n, at), (x, None), (p, None), (end, None))
                 group = (some, fact) if only is None else (some, g.Values(p, tuple(only)), fact)
                 queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
         by_end = partial(defaultdict[Term, set[Term]], set)
@@ -314,15 +320,18 @@ class Profiler:
         for (number, predicate, led), ends in by_step.items():
             if isinstance(predicate, IRI) and isinstance(number, Literal):
                 facts[int(number.value)][Step(predicate, led)] = ends
-        self._add_implied(facts)
+        patterns = [self._some(items, terms, x) for items, (terms, _) in asked.items()]
+        add_declared(facts, self.vocabulary)
+        add_nodes(facts, patterns, self.graph, self.vocabulary)
+        add_values(facts, patterns, self.graph, self.vocabulary)
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
-            self._add_restricted(_iris(terms), own)
+            add_restricted(_iris(terms), own, self.graph, self.direction)
         for items, own in zip(asked, facts, strict=True):
             ways = (LIST_FIRST, *(step.predicate for step in own if is_back_from_container(step)))
             if found_in := _iris([*chain(*(own.pop(Step(one, "inverse"), ()) for one in ways))]):
                 self.known.in_lists.add(items)
-                self._add_list_owners(found_in, own, ways)
-        if solutions.complete and len(solutions) < _FACTS_EACH:  # these are all that there are
+                add_list_owners(found_in, own, ways, self.graph)
+        if solutions.complete and len(solutions) < MOST_OF_EACH:  # these are all that there are
             for (items, (_, only)), own in zip(asked.items(), facts, strict=True):
                 if isinstance(items, a.Items) and len(items.terms) <= ITEMS and only is None:
                     for step, led_to in own.items():
@@ -330,39 +339,11 @@ class Profiler:
                         self.known.samples[a.Ends(items, PropertyPath((step,)))] = far
         return dict(zip(asked, facts, strict=True))
 
-    def _add_implied(self, facts: Iterable[dict[Step, dict[Term, set[Term]]]]) -> None:
-        """Add what steps are, too, by what the graph declares of their predicates."""
-        implied = self.vocabulary.implied
-        for own in facts if implied else ():
-            stated = [(other, found) for step, found in [*own.items()] for other in implied.get(step, ())]
-            for other, found in stated:
-                for near, ends in found.items():
-                    own[other][near] = own[other][near] | ends
-
-    def _add_restricted(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
-        """Add what restrictions say of some classes, as if their predicates led there."""
-        x, rule, by, far = map(Variable, ("x", "rule", "by", "far"))
-        said = (g.Fact(rule, ON_PROPERTY, by), g.Fact(x, SUBCLASS_OF, rule))
-        for direction, near, end in (("forward", x, far), ("inverse", far, x)):
-            if direction in directions(self.direction) and terms:
-                above = () if direction == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
-                group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
-                select = g.Select(((x, None), (by, None), (far, None)), group, limit=_FACTS_EACH)
-                for found in self.graph.select(g.select_query("restrictions", select)):
-                    if isinstance(by_it := found["by"], IRI):
-                        facts[Step(by_it, direction)][found[near.name]].add(found[end.name])
-
-    def _add_list_owners(
-        self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]], ways: tuple[IRI, ...]
-    ) -> None:
-        """Add what has some terms in its lists, as if it led to these."""
-        x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
-        rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
-        group = (g.Values(x, terms), g.OneOfPredicates(cell, ways, x), rest, g.Fact(owner, p, start))
-        head = ((x, None), (p, None), (owner, None))
-        for found in self.graph.select(g.select_query("in_lists", g.Select(head, group, limit=_FACTS_EACH))):
-            if isinstance(found["p"], IRI) and found["p"] != LIST_REST:
-                facts[Step(found["p"], "inverse")][found["x"]].add(found["owner"])
+    def _some(self, items: a.ItemSet, terms: Sequence[Term], x: Variable) -> g.Pattern:
+        """Patterns of the items that are looked at."""
+        iris = _iris(terms)
+        is_named = len(iris) == len(terms)  # a blank node has no name to ask with
+        return g.Values(x, iris) if is_named else self._first(self._from_sample(items))
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones; none of a Wikibase, whose ``rdf:type`` says nothing."""
@@ -397,7 +378,7 @@ class Profiler:
             some, found = new[at : at + _TOGETHER], defaultdict[Term, list[tuple[Term, Term]]](list)
             queries = []
             for number, one in enumerate(some):
-                head, along = (numbered(n, number), (x, None), (y, None)), PropertyPath((Step(one),))
+                head, along = (g.numbered(n, number), (x, None), (y, None)), PropertyPath((Step(one),))
                 queries.append(g.select_query("ends", g.Select(head, compiler.along(x, along, y), limit=_ENDS_READ)))
             for solution in self.graph.select(Query.union(queries)):
                 found[solution["n"]].append((solution["x"], solution["y"]))
@@ -434,11 +415,6 @@ def _is_of_class(items: a.ItemSet) -> bool:
 
 def _first_by_name(terms: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(sorted(terms, key=str)[:_SAMPLED])
-
-
-def numbered(name: Variable, number: int) -> tuple[Variable, g.Expression]:
-    """Tell the solutions of an arm of a union from those of others; as VALUES it has rdflib read all triples."""
-    return name, Literal(str(number))
 
 
 def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:

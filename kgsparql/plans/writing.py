@@ -214,6 +214,10 @@ class Writer:
         if len(steps) > 1 and steps[0].predicate in LABELS and steps[0].direction == "inverse":
             steps = steps[1:]
         found = [relation(self.label(step.predicate)) for step in steps]
+        found = [
+            replace(own, text=say("repeated", own.features, own)) if step.is_repeated else own
+            for own, step in zip(found, steps, strict=True)
+        ]
         return [
             replace(own.reversed if step.direction == "inverse" else own, is_back=i > 0 and step.inverts(steps[i - 1]))
             for i, (own, step) in enumerate(zip(found, steps, strict=True))

@@ -60,6 +60,11 @@ class Aggregate:
 Expression: TypeAlias = "Node | Apply | Aggregate"
 
 
+def numbered(name: Variable, number: int) -> tuple[Variable, Expression]:
+    """Tell the solutions of an arm of a union from those of others; as VALUES it has rdflib read all triples."""
+    return name, Literal(str(number))
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A triple pattern; the predicate may be a variable."""

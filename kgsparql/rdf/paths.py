@@ -22,18 +22,21 @@ class Step(NamedTuple):
 
     It is a tuple, as are :class:`Hop` and :class:`PropertyPath`: the hash of a dataclass is a Python function, and was
     a third of all calls that a question makes.
+
+    :param is_repeated: it is walked once or more: ``p+``.
     """
 
     predicate: IRI
     direction: Direction = "forward"
+    is_repeated: bool = False
 
     def __str__(self) -> str:
-        return f"{'^' if self.direction == 'inverse' else ''}{self.predicate}"
+        return f"{'^' if self.direction == 'inverse' else ''}{self.predicate}{'+' if self.is_repeated else ''}"
 
     @property
     def reversed(self) -> Step:
         """The same predicate walked the other way."""
-        return Step(self.predicate, "inverse" if self.direction == "forward" else "forward")
+        return self._replace(direction="inverse" if self.direction == "forward" else "forward")
 
     def inverts(self, other: Step) -> bool:
         """Tell whether this step walks the other one's predicate back."""
@@ -135,11 +138,15 @@ class PropertyPath(NamedTuple):
 
     @classmethod
     def of(cls, *steps: str) -> PropertyPath:
-        """From texts: an IRI, with ``^`` before it for the inverse direction.
+        """From texts: an IRI, with ``^`` before it for the inverse direction, and ``+`` after it for once or more.
 
         :raises IriError: for a text that is not a valid IRI.
         """
-        return cls(tuple(Step(iri(s.removeprefix("^")), "inverse" if s.startswith("^") else "forward") for s in steps))
+        return cls(
+            tuple(
+                Step(iri(s.strip("^+")), "inverse" if s.startswith("^") else "forward", s.endswith("+")) for s in steps
+            )
+        )
 
     def __str__(self) -> str:
         return "/".join(map(str, self.steps))

@@ -39,8 +39,8 @@ def _known_iris(curies: str) -> tuple[IRI, ...]:
 
 
 (EQUIVALENT_CLASS, ON_PROPERTY) = _known_iris("owl:equivalentClass owl:onProperty")
-(SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF, SYMMETRIC) = _known_iris(
-    "rdfs:subPropertyOf owl:equivalentProperty owl:inverseOf owl:SymmetricProperty"
+(SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF, SYMMETRIC, TRANSITIVE) = _known_iris(
+    "rdfs:subPropertyOf owl:equivalentProperty owl:inverseOf owl:SymmetricProperty owl:TransitiveProperty"
 )
 RESTRICTED_TO = _known_iris("owl:someValuesFrom owl:allValuesFrom owl:hasValue owl:onClass")
 """Lead from a restriction to the class or the thing that its property leads to."""

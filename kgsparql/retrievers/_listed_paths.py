@@ -44,6 +44,7 @@ class Enumeration:
     """The paths from one linked entity, with some ends of each; those whose ends are all known are ``whole``.
 
     :param kinds: the kind of the terms at the end of each path.
+    :param to_nodes: steps that lead to nodes that only join things, where no path ends.
     :param constraints: the condition on the middle node of a path that :func:`restrict_to_shared` restricted.
     """
 
@@ -52,6 +53,7 @@ class Enumeration:
     whole: set[PropertyPath] = field(default_factory=set)
     kinds: dict[tuple[Step, ...], str] = field(default_factory=dict)
     constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
+    to_nodes: frozenset[Step] = frozenset()
 
     def kinds_along(self, path: PropertyPath) -> list[str]:
         """List the kind of the terms at each place of a path, the start first; empty where it is not known."""
@@ -63,10 +65,11 @@ class Enumeration:
         return [path for path in self.ends if path.steps]
 
     def add(self, found: Iterable[PredicatePath]) -> None:
-        """Add paths, but for those over a term's class, and those from the start to itself."""
+        """Add paths, but for those over a term's class, to what only joins others, and from the start to itself."""
         for path, ends in found:
+            is_none = not self.to_nodes.isdisjoint(path.steps[-1:])
             to_itself = len(path.steps) == 1 and ends == (self.link.term,)
-            if path not in self.ends and Step(RDF_TYPE) not in path.steps and not to_itself:
+            if path not in self.ends and Step(RDF_TYPE) not in path.steps and not (to_itself or is_none):
                 self.ends[path] = ends[:SAMPLE]
 
     def walk(self, path: PropertyPath) -> Walk:
@@ -81,7 +84,8 @@ def enumerate_paths(
 
     :param max_hops: ``None`` for 3, or 2 where more than 30 predicates are near; then the likeliest first steps go on.
     """
-    enumerations = [Enumeration(link, ends={PropertyPath(()): (link.term,)}) for link in links]
+    to_nodes = session.vocabulary.to_nodes
+    enumerations = [Enumeration(link, ends={PropertyPath(()): (link.term,)}, to_nodes=to_nodes) for link in links]
 
     def note_cut(start: IRI, what: str, limit: int, known: int | None, message: str) -> None:
         name = session.labels([one.term for one in links], in_grace=True)[start]

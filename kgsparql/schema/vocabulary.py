@@ -25,7 +25,10 @@ from kgsparql.rdf.vocabulary import (
     SUBCLASS_OF,
     SUBPROPERTY_OF,
     SYMMETRIC,
+    TRANSITIVE,
 )
+from kgsparql.schema.joining import Joined, joining_classes, value_nodes
+from kgsparql.schema.patterns import patterns
 
 _DECLARING = (SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF)
 _MOST_READ = 1_000  # predicates that restrictions are on, and classes that things are of
@@ -44,6 +47,9 @@ class GraphVocabulary:
         of any class: classes are the things that are asked about.
     :param restricted: of an ontology, the predicates that restrictions are on.
     :param relations: of predicates, by which other steps what they say is stated: what is below them, and back.
+    :param valued: of predicates that lead to nodes which stand for a value, the one from there to the value.
+    :param transitive: predicates that are declared to be so.
+    :param joined: of classes whose nodes join two things, how these say what a predicate of that name would.
     :param implied: of steps, which others they are, too, by what is declared of their predicates.
     :param populated: of an ontology, the classes of its things, with those above; the items of others are the classes
         below them.
@@ -57,6 +63,9 @@ class GraphVocabulary:
     populated: frozenset[IRI] = frozenset()
     relations: Mapping[IRI, tuple[Step, ...]] = field(default_factory=dict, compare=False)
     implied: Mapping[Step, tuple[Step, ...]] = field(default_factory=dict, compare=False)
+    joined: Mapping[IRI, tuple[Joined, ...]] = field(default_factory=dict, compare=False)
+    transitive: frozenset[IRI] = frozenset()
+    valued: Mapping[IRI, IRI] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
@@ -67,10 +76,27 @@ class GraphVocabulary:
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
-            read = replace(read, **_read_relations(graph.origin))
+            own: dict[str, Any] = {"joined": joining_classes(graph), "valued": value_nodes(graph.origin)}
+            read = replace(read, **own, **_read_relations(graph.origin))
         if graph.is_as_loaded:
             _READ[graph.origin] = read
         return replace(read, narrower=narrower, labels=labels)
+
+    def may_repeat(self, step: Step, *, is_within: bool) -> bool:
+        """Tell whether what a step leads to is meant in any number of steps.
+
+        :param is_within: it is asked whether something stands in another; else what stands next above it is meant.
+        """
+        if step.predicate in self.transitive:
+            return True
+        one, to_narrower = step.predicate.value, "down" if step.direction == "forward" else "up"
+        return one in patterns()[to_narrower] or (is_within and one in patterns()["up"] | patterns()["down"])
+
+    @property
+    def to_nodes(self) -> frozenset[Step]:
+        """The steps that lead to nodes that only join things, which are the answer to nothing."""
+        ways = (way for own in self.joined.values() for way in own)
+        return frozenset(Step(role, "inverse") for way in ways for role in (way.start, way.end))
 
     @property
     def kinds(self) -> tuple[IRI, ...]:
@@ -102,7 +128,9 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
     x, by, y = map(Variable, ("x", "by", "y"))
     said = (g.Values(by, _DECLARING), g.Fact(x, by, y))
     kept = g.Select(((x, None), (by, None), (y, None)), said, limit=BOUND)
-    mutual = g.Select(((x, None),), (g.Fact(x, RDF_TYPE, SYMMETRIC),), limit=BOUND)
+    mutual, onward = (
+        g.Select(((x, None),), (g.Fact(x, RDF_TYPE, one),), limit=BOUND) for one in (SYMMETRIC, TRANSITIVE)
+    )
     ways: dict[IRI, set[Step]] = defaultdict(set)
     for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("mutual", mutual)])):
         one, other, how = found["x"], found.get("y", found["x"]), found.get("by", SYMMETRIC)
@@ -117,8 +145,13 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
         for step in steps:
             implied[Step(step.predicate)].append(Step(one, step.direction))
             implied[Step(step.predicate, "inverse")].append(Step(one, step.direction).reversed)
+    transitive = graph.select(g.select_query("transitive", onward))
     stated = {one: steps for one, steps in relations.items() if steps}
-    return {"relations": stated, "implied": {one: tuple(steps) for one, steps in implied.items()}}
+    return {
+        "transitive": frozenset(one["x"] for one in transitive if isinstance(one["x"], IRI)),
+        "relations": stated,
+        "implied": {one: tuple(steps) for one, steps in implied.items()},
+    }
 
 
 def _all_ways(one: IRI, ways: Mapping[IRI, Iterable[Step]]) -> list[Step]:

@@ -42,6 +42,86 @@ def test_what_declarations_say_is_found_and_shown_by_what_is_stated(question: st
     assert all(own.verified for own in cited), "no triple is shown that is only inferred"
 
 
+NODES = {
+    "from and to": (
+        ':Advice a rdfs:Class ; rdfs:label "advisor" .',
+        "[] a :Advice ; :from {} ; :to {} .",
+    ),
+    "roles": (
+        ':Advice a rdfs:Class ; rdfs:label "advice" .',
+        "[] a :Advice ; :pupil {} ; :advisor {} ; :begin 1901 .",
+    ),
+    "named nodes": (
+        ':Advisor a rdfs:Class ; rdfs:label "advisor" .',
+        ":node{number} a :Advisor ; :advisorOf {} ; :advisorIs {} .",
+    ),
+}
+PEOPLE = """
+:Person a rdfs:Class ; rdfs:label "person" . :Chapter a rdfs:Class ; rdfs:label "chapter" .
+:ann a :Person ; rdfs:label "Ann" . :bob a :Person ; rdfs:label "Bob" .
+:cy a :Person ; rdfs:label "Cy" . :dora a :Person ; rdfs:label "Dora" . :eve a :Person ; rdfs:label "Eve" .
+:book1 rdfs:label "Tides" . :c1 a :Chapter ; :of :book1 ; :by :ann . :c2 a :Chapter ; :of :book1 ; :by :bob .
+"""
+
+
+@pytest.mark.parametrize("spelling", NODES)
+def test_a_node_between_two_things_is_read_as_one_step(spelling: str) -> None:
+    described, node = NODES[spelling]
+    pairs = ((":bob", ":ann"), (":cy", ":ann"), (":dora", ":bob"))
+    nodes = "\n".join(node.format(*pair, number=number) for number, pair in enumerate(pairs))
+    knowledge = KnowledgeBase(graph_of(f"{PEOPLE}{described}\n{nodes}"), embedder="none")
+    for question, expected in (
+        ("Who is the advisor of Cy?", ["Ann"]),
+        ("Is Bob the advisor of Dora?", ["true"]),
+        ("Is Dora the advisor of Bob?", ["false"]),
+        ("Whose advisor is Ann?", ["Bob", "Cy"]),
+        ("Which people have no advisor?", ["Ann", "Eve"]),
+    ):
+        answer = knowledge.ask(question)
+        assert (answer.sure, sorted(one.label for one in answer.best)) == (True, expected), (question, answer.text)
+        facts = [own.triple for item in answer.evidence for own in item.triples]
+        assert all(own.verified for item in answer.evidence for own in item.triples)
+        assert expected in (["false"], ["Ann", "Eve"]) or len(facts) >= 3, "the node is shown with its ends"
+
+
+def test_things_that_only_lead_to_two_others_are_things() -> None:
+    knowledge = KnowledgeBase(graph_of(PEOPLE), embedder="none")
+    answer = knowledge.ask("How many chapters are there?")
+    assert (answer.sure, answer.value.value if answer.value else None) == (True, "2")
+
+
+KINDS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+:pain rdfs:label "pain" . :p1 rdfs:label "chest pain" ; skos:broader :pain . :p2 rdfs:label "sharp chest pain" ;
+skos:broader :p1 . :p3 rdfs:label "very sharp chest pain" ; skos:broader :p2 . :fever rdfs:label "fever" .
+:p4 rdfs:label "back pain" ; skos:broader :pain . :f2 rdfs:label "high fever" ; skos:broader :fever .
+:within a owl:TransitiveProperty ; rdfs:label "located in" .
+:room rdfs:label "the vault" ; :within :house .
+:house rdfs:label "Pine House" ; :within :town . :town rdfs:label "Ulm" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("Is very sharp chest pain a kind of pain?", ["true"]),
+        ("Is very sharp chest pain a type of back pain?", ["false"]),
+        ("Is high fever a kind of pain?", ["false"]),
+        ("Is pain a kind of chest pain?", ["false"]),
+        ("How many kinds of pain are there?", ["4"]),
+        ("Which kinds of chest pain are there?", ["sharp chest pain", "very sharp chest pain"]),
+        ("Is the vault located in Ulm?", ["true"]),
+        ("Is Ulm located in Pine House?", ["false"]),
+        ("What is located in Ulm?", ["Pine House", "the vault"]),
+    ],
+)
+def test_what_stands_in_something_stands_in_all_that_this_stands_in(question: str, answers: list[str]) -> None:
+    answer = KnowledgeBase(graph_of(KINDS), embedder="none").ask(question)
+    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+    assert "How many" not in question or "2 of them directly" in answer.text
+    assert all(own.verified for item in answer.evidence for own in item.triples)
+
+
 QUESTIONS = (
     "Where was Marie Curie born?", "How many laureates were born in Germany?",
     "Who was the doctoral advisor of Werner Heisenberg?",

@@ -52,6 +52,7 @@ from kgsparql.rdf.vocabulary import (
     is_mediator,
     may_be_name,
 )
+from kgsparql.schema.joining import joining_classes, roles_without_meaning
 from kgsparql.schema.known_names import known_names, name_of_code
 from kgsparql.storage.lance_tables import arrow, row_tuples
 
@@ -195,6 +196,7 @@ class _Reader:
     :ivar described: the names of those nodes.
     :ivar names_entity: whether any entity has a name.
     :ivar pages: web pages of which nothing is said: the ends of their addresses are no names.
+    :ivar nameless: what no question means.
     """
 
     graph: KnowledgeGraph
@@ -206,6 +208,7 @@ class _Reader:
     found: Gathered[_Read] = field(default_factory=lambda: Gathered(_Read))
     kinds: dict[str, Kind] = field(default_factory=dict)
     pages: set[str] = field(default_factory=set)
+    nameless: set[str] = field(default_factory=set)
     step: int = 0
 
     def labels(self) -> Gathered[LabelRow]:
@@ -229,7 +232,8 @@ class _Reader:
         self.found.extend(map(_Read, self.kinds))
         rows = Gathered(LabelRow)
         for iri, found in groupby(self.found.in_order("iri"), attrgetter("iri")):
-            rows.extend(self._rows_of_one(iri, list(found)))
+            if iri not in self.nameless:
+                rows.extend(self._rows_of_one(iri, list(found)))
         return rows
 
     def _read_degrees(self, used: Collection[str]) -> Gathered[_Read]:
@@ -255,7 +259,10 @@ class _Reader:
         # What a vocabulary declares are the things one asks about; elsewhere it tells what the graph has nothing of.
         unused = set(properties) - used.keys()
         is_vocabulary = len(unused) >= _SEVERAL and 0 < sum(used.values()) < _OF_A_VOCABULARY * len(unused)
-        self.kinds.update(dict.fromkeys((*(() if is_vocabulary else properties), *used), "predicate"))
+        joining = joining_classes(self.graph)  # their names are those of relations
+        self.nameless |= {role.value for role in roles_without_meaning(joining)}
+        own = (*(() if is_vocabulary else properties), *used, *(kind.value for kind in joining))
+        self.kinds.update(dict.fromkeys(own, "predicate"))
 
     def _read_texts(self, used: Collection[str]) -> None:
         naming = self.graph.naming

@@ -1,0 +1,127 @@
+"""What steps are said, too, by what a graph declares: beyond the triples of the items that are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.paths import Directions, Step, directions
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
+from kgsparql.schema.joining import steps_across
+from kgsparql.schema.vocabulary import GraphVocabulary
+
+Ends: TypeAlias = dict[Step, dict[Term, set[Term]]]
+"""Where the steps from some items lead."""
+MOST_OF_EACH = 1_000  # triples that are read, in each direction, of each of several sets
+
+
+class _Between(NamedTuple):
+    """A node between an item and another term.
+
+    :param at: the place of the set that the item is of.
+    :param back: the step from the item to the node; ``steps``, those from the item to the other term.
+    """
+
+    at: int
+    item: Term
+    node: Term
+    far: Term
+    back: Step
+    steps: tuple[Step, ...]
+
+
+def add_declared(facts: Iterable[Ends], vocabulary: GraphVocabulary) -> None:
+    """Add what steps are, too, by what the graph declares of their predicates."""
+    implied = vocabulary.implied
+    for own in facts if implied else ():
+        stated = [(other, found) for step, found in [*own.items()] for other in implied.get(step, ())]
+        for other, found in stated:
+            for near, ends in found.items():
+                own[other][near] = own[other][near] | ends
+
+
+def add_nodes(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> None:
+    """Add what nodes say of the items as steps, in the place of the nodes.
+
+    :param some: patterns that bind ``?x`` to the items, of each set.
+    """
+    if all(map(of.to_nodes.isdisjoint, facts)):
+        return
+    said = [*_nodes_between(some, graph, of)]
+    for one in said:  # first: where a role is a relation, too, its step leads elsewhere
+        facts[one.at][one.back][one.item].discard(one.node)
+    for one in said:
+        for step in one.steps:
+            facts[one.at][step][one.item].add(one.far)
+    for own in facts:
+        for step in of.to_nodes & own.keys():
+            own[step] = {near: ends for near, ends in own[step].items() if ends}
+            if not own[step]:
+                del own[step]
+
+
+def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> Iterator[_Between]:
+    n, kind, near, end, x, node, far = map(Variable, ("n", "kind", "near", "end", "x", "node", "far"))
+    across, queries = steps_across(of.joined), []
+    ways = [*chain(*of.joined.values())]
+    kinds, roles = {way.kind: 0 for way in ways}, {role: 0 for way in ways for role in (way.start, way.end)}
+    facts: g.Group = (g.Fact(node, near, x), g.Fact(node, RDF_TYPE, kind), g.Fact(node, end, far))
+    joined = (*facts, g.Values(kind, (*kinds,)), g.Values(near, (*roles,)), g.Values(end, (*roles,)))
+    for at, items in enumerate(some):
+        head = (g.numbered(n, at), *((one, None) for one in (kind, near, end, x, node, far)))
+        queries.append(g.select_query("joined", g.Select(head, (items, *joined), limit=MOST_OF_EACH)))
+    places: dict[Term, int] = {Literal(str(at)): at for at in range(len(some))}
+    for one in graph.select(Query.union(queries)):
+        steps = across.get((one["kind"], by := one["near"], one["end"]), ())
+        if isinstance(by, IRI) and steps:
+            yield _Between(places[one["n"]], one["x"], one["node"], one["far"], Step(by, "inverse"), steps)
+
+
+def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> None:
+    """Put values in the place of the nodes that stand for them.
+
+    :param some: patterns that bind ``?x`` to the items, of each set.
+    """
+    n, x, node, value = map(Variable, ("n", "x", "node", "value"))
+    queries, places = [], dict[Term, tuple[int, Step]]()
+    for at, own in enumerate(facts):
+        for step in [step for step in own if step.direction == "forward" and step.predicate in of.valued]:
+            head = (g.numbered(n, len(places)), (x, None), (value, None))
+            places[Literal(str(len(places)))] = at, step
+            to_value = (g.Fact(x, step.predicate, node), g.Fact(node, of.valued[step.predicate], value))
+            queries.append(g.select_query("values", g.Select(head, (some[at], *to_value), limit=MOST_OF_EACH)))
+            own[step] = {}
+    for one in graph.select(Query.union(queries)) if queries else ():
+        at, step = places[one["n"]]
+        facts[at][step].setdefault(one["x"], set()).add(one["value"])
+
+
+def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, direction: Directions) -> None:
+    """Add what restrictions say of some classes, as if their predicates led there."""
+    x, rule, by, far = map(Variable, ("x", "rule", "by", "far"))
+    said = (g.Fact(rule, ON_PROPERTY, by), g.Fact(x, SUBCLASS_OF, rule))
+    for way, near, end in (("forward", x, far), ("inverse", far, x)):
+        if way in directions(direction) and terms:
+            above = () if way == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
+            group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
+            select = g.Select(((x, None), (by, None), (far, None)), group, limit=MOST_OF_EACH)
+            for found in graph.select(g.select_query("restrictions", select)):
+                if isinstance(by_it := found["by"], IRI):
+                    facts[Step(by_it, "forward" if near == x else "inverse")][found[near.name]].add(found[end.name])
+
+
+def add_list_owners(terms: tuple[IRI, ...], facts: Ends, ways: tuple[IRI, ...], graph: KnowledgeGraph) -> None:
+    """Add what has some terms in its lists, as if it led to these."""
+    x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
+    rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
+    group = (g.Values(x, terms), g.OneOfPredicates(cell, ways, x), rest, g.Fact(owner, p, start))
+    head = ((x, None), (p, None), (owner, None))
+    for found in graph.select(g.select_query("in_lists", g.Select(head, group, limit=MOST_OF_EACH))):
+        if isinstance(found["p"], IRI) and found["p"] != LIST_REST:
+            facts[Step(found["p"], "inverse")][found["x"]].add(found["owner"])
