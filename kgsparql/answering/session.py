@@ -115,11 +115,10 @@ class Session:
     @property
     def compared_labels(self) -> TermLabels:
         """The labels to compare the words of the question with: none in a language that it is not read in."""
-        own = (
-            self.labels if self.translation is None and not self.compared else replace(self.labels, known=self.compared)
-        )
-        languages = own.languages if self.translation is None else own.languages[1:]
-        return replace(own, languages=languages, said_as=self.said_as)
+        own = replace(self.labels, said_as=self.said_as) if self.said_as else self.labels
+        if self.translation is None:
+            return replace(own, known=self.compared) if self.compared else own
+        return replace(own, languages=own.languages[1:], known=self.compared)
 
     @property
     def original(self) -> str:

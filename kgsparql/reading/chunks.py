@@ -240,7 +240,8 @@ class _Chunker:
         if len(own) == 1:
             is_acronym = self.read.is_cased and self.read.raw[start].isupper() and len(self.read.raw[start]) > 1
             is_name = is_acronym or is_proper(self.read.question, self.read.tokens, start, end)
-            return own[0] in language.empty_words and not is_name
+            is_asked = self.read.texts[start - 1] in language.question_words and start > 0  # which dataset
+            return own[0] in language.empty_words and not is_name and not (is_asked and own[0] in language.fillers)
         ends_badly = own[-1] in language.prepositions | language.determiners and not self.read.is_capital(end - 1)
         openers = language.determiners | language.auxiliaries | language.prepositions
         begins_badly = own[0] in openers and not self.read.raw[start][0].isupper()

@@ -56,8 +56,8 @@ def name_of_code(term: IRI) -> str:
     >>> name_of_code(IRI("http://purl.obolibrary.org/obo/IAO_0000115")), name_of_code(IRI("http://e.org/alt"))
     ('definition', '')
     """
-    is_code = term.value[-1:].isdecimal() and (names := known_names(term))
-    return names[0].text if is_code else ""
+    names = _shipped_names().get(term.value, ()) if term.value[-1:].isdecimal() else ()
+    return names[0].text if names else ""
 
 
 @cache

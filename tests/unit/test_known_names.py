@@ -15,6 +15,7 @@ MUSEUM = """
 @prefix sh: <http://www.w3.org/ns/shacl#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix dcat: <http://www.w3.org/ns/dcat#> .
 @prefix oio: <http://www.geneontology.org/formats/oboInOwl#> .
 :Vase a rdfs:Class ; rdfs:label "vase" .
 :shape sh:path :fld7 ; sh:name "glaze"@en . :fld8 rdfs:label "kiln"@en ; skos:altLabel "oven"@en .
@@ -26,6 +27,8 @@ MUSEUM = """
 :crackle rdfs:label "crackle" ; obo:IAO_0000115 "Fine cracks in a glaze." ; oio:hasExactSynonym "craquelure" ;
   obo:IAO_0100001 :crazing ; oio:hasDbXref "G:1" .
 :crazing rdfs:label "crazing" .
+:north a dcat:Dataset ; dct:title "North Finds" ; dct:modified "2019-01-01"^^xsd:date ; dcat:contactPoint :vera .
+:south a dcat:Dataset ; dct:title "South Finds" ; dct:modified "2021-01-01"^^xsd:date .
 """
 
 
@@ -50,6 +53,9 @@ def museum() -> KnowledgeBase:
         ("What is another word for crackle?", ["craquelure"]),
         ("What else is crackle called?", ["craquelure"]),
         ("What is crackle replaced by?", ["crazing"]),
+        ("Who is the contact for North Finds?", ["Vera Quist"]),
+        ("Which dataset has the earliest modification date?", ["North Finds"]),
+        ("Which dataset has the contact Vera Quist?", ["North Finds"]),
     ],
 )
 def test_predicates_answer_to_what_people_call_them(museum: KnowledgeBase, question: str, answers: list[str]) -> None:
