@@ -7,11 +7,11 @@ import re
 _PART = r"(?:[^\s,;?!\"“”„«»()]|(?<=\d)[,\u00a0\u202f](?=\d))*"
 _RUN = re.compile(rf"{_PART}\d{_PART}")
 _NO_CODE = re.compile(
-    r"[+-]?[$€£]?\d+([.,\u00a0\u202f]\d{3})*([.,]\d+)?%?|\d+[a-zäöü%°]+(-\w+)*|\d+/\d+|\d+[-–]\w+|\d{1,2}:\d\d(:\d\d)?|https?:.*"
+    r"[+-]?[$€£]?\d+([.,\u00a0\u202f]\d{3})*([.,]\d+)?%?|\d+[a-zäöü%°]+(-\w+)*|\d+/\d+|[1-9]\d*[-–]\w+|\d{1,2}:\d\d(:\d\d)?|https?:.*"
     r"|(\d{4}-\d\d(-\d\d)?|\d{1,2}(?P<sign>[./-])\d{1,2}(?P=sign)\d{4})(T[\d:.Z+-]+)?"
 )
 """Numbers, with a unit or an ending, dates, ranges, times of day and addresses."""
-_ZEROS = re.compile(r"0\d+")
+_ZEROS = re.compile(r"0\d")
 _LETTERS = re.compile(r"[^\W\d_]+[\W_]*\d")
 
 
@@ -38,7 +38,7 @@ def is_code(text: str) -> bool:
     [True, True, False, False, False, False]
     """
     is_code_of_signs = any(map(str.isdigit, text)) and _NO_CODE.fullmatch(text) is None
-    return is_code_of_signs or _ZEROS.fullmatch(text) is not None
+    return is_code_of_signs or (text.isdecimal() and _ZEROS.match(text) is not None)
 
 
 def is_never_number(text: str) -> bool:
@@ -47,4 +47,4 @@ def is_never_number(text: str) -> bool:
     >>> [is_never_number(text) for text in ("012", "AX-2210/7", "978-3-16-148410-0")]
     [True, True, False]
     """
-    return _ZEROS.fullmatch(text) is not None or _LETTERS.match(text) is not None
+    return _ZEROS.match(text) is not None or _LETTERS.match(text) is not None
