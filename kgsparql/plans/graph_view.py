@@ -31,7 +31,7 @@ from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LIST_END, 
 from kgsparql.reading.gaps import left_out_at, other_kind
 from kgsparql.reading.lexicon import Lexicon
 from kgsparql.schema.joining import roles_without_meaning
-from kgsparql.schema.known_names import PredicateName, other_names
+from kgsparql.schema.known_names import PredicateName, known_names, other_names
 
 _W = weights("step")
 _K = TypeVar("_K")
@@ -337,6 +337,8 @@ class KnownGraph:
     def names_said(self, question: str) -> dict[Term, str]:
         """Tell which of several names of predicates a question has: the longest that it has whole."""
         said, by_root = roots_of([question]), self._names_by_root()
+        if not by_root:  # of an endpoint that is too large to list its predicates
+            return _NamesSaid(said)
         whole = {name for word in said for name in by_root.get(word, ()) if name.roots <= said}
         names = sorted(whole, key=lambda name: (len(name.roots), name.is_label, name.text))
         return {name.predicate: name.text for name in names}
@@ -380,6 +382,22 @@ class KnownGraph:
         if wanted not in self._rows:
             self._rows[wanted] = sorted(set(self.linker.search.offline().with_words(wanted, limit=_ROWS)))
         return [row for row in self._rows[wanted] if row.kind == kind]
+
+
+class _NamesSaid(dict[Term, str]):
+    """What a question calls predicates of common vocabularies, each found when it is first met."""
+
+    def __init__(self, said: frozenset[str]) -> None:
+        self._said = said
+        super().__init__((one, name) for one in TOLD if (name := self.get(one)))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def get(self, term: Term, default: Any = None) -> Any:
+        names = known_names(term, is_labelled=True) if isinstance(term, IRI) else ()
+        said = [name.text for name in names if name.language == "en" and roots_of([name.text]) <= self._said]
+        return max(said, key=len, default=default)
 
 
 class Wanted:

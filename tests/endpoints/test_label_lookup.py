@@ -282,3 +282,12 @@ def test_an_endpoint_without_properties_of_a_wikibase_is_not_asked_for_their_lab
                 answer = KnowledgeBase(open_graph(proxy.url, cache=False), embedder="none").ask(question)
                 assert bool(proxy.of("VALUES ?link")) == (url == claims_url)
     assert [one.label for one in answer.best] == ["Ben"]
+
+
+def test_predicates_of_common_vocabularies_have_their_names_where_none_can_be_listed(tmp_path: Path) -> None:
+    (tmp_path / "loan.ttl").write_text("""@prefix : <http://e.org/> . @prefix dct: <http://purl.org/dc/terms/> .
+        :map dct:title "Old Harbour Map" ; dct:creator :ida ; dct:issued "1931" . :ida dct:title "Ida Krag" .""")
+    with oxigraph_serve(store_of(tmp_path / "loan.ttl", tmp_path / "store")) as url:
+        knowledge = KnowledgeBase(EndpointGraph(url, profile=EndpointProfile(has_many_labels=True)), embedder="none")
+        answer = knowledge.ask("Who is the author of Old Harbour Map?")
+    assert (answer.sure, [one.label for one in answer.best]) == (True, ["Ida Krag"]), answer.text
