@@ -250,15 +250,23 @@ class KnownGraph:
         doubts = (*reading.doubts, *([KINDS_LEFT_OUT] if is_wide else []))
         return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
 
-    def with_all_steps(self, reading: PlannedReading) -> PlannedReading:
+    def with_all_steps(self, reading: PlannedReading, texts: Sequence[str], lexicon: Lexicon) -> PlannedReading:
         """Return a reading in which what stands in something stands in all that this stands in.
 
         Whether it does is asked of every step up; a list goes down all steps, and up just one, to what is next above.
+        Words for it, such as `at any level`, are accounted for by that; for `directly`, it is one step.
+
+        :param texts: the words of the question.
         """
         if reading.plan is None:
             return reading
-        all_steps = partial(self._all_steps, is_within=isinstance(reading.plan, a.Condition))
-        return replace(reading, plan=mapped(reading.plan, all_steps))
+        made = mapped(reading.plan, partial(self._all_steps, is_within=isinstance(reading.plan, a.Condition)))
+        said = {
+            doubt: texts[doubt.position] for doubt in reading.doubts if made != reading.plan and doubt.position >= 0
+        }
+        doubts = tuple(one for one in reading.doubts if said.get(one) not in lexicon.direct_words | lexicon.depth_words)
+        is_direct = not lexicon.direct_words.isdisjoint(texts)
+        return replace(reading, plan=reading.plan if is_direct else made, doubts=doubts)
 
     def _all_steps(self, part: Any, *, is_within: bool = False) -> Any:
         is_held = isinstance(part, a.Has | a.Lacks) and part.to is not None
@@ -324,7 +332,9 @@ class KnownGraph:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
         shared = self.profiler.common or self.profiler
         if self.predicates and not shared.known.predicates:
-            told, labels = sorted(shared.graph.held(TOLD), key=str), replace(self.labels, said_as={})(self.predicates)
+            unused = self.profiler.vocabulary.relations.keys() - {*self.predicates}  # what others state
+            told = sorted(shared.graph.held(TOLD) | unused, key=str)
+            labels = replace(self.labels, said_as={})((*self.predicates, *unused))
             more, own = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
             for one in (*self.predicates, *told):
                 label = labels.get(one) or own_label(one).text

@@ -343,9 +343,8 @@ class PlanCompiler:
             nodes = (one.facts(self.new("j"), subject, far) for one in joined)
             arms = tuple(tuple(self._fact(*fact) for fact in own) for own in nodes)
             return arms[0] if len(arms) == 1 else (g.Union(arms),)
-        if also := self.vocabulary.relations.get(step.predicate):
-            onward = (step.predicate, *(own.predicate for own in also if own.direction == "forward"))
-            back = tuple(own.predicate for own in also if own.direction == "inverse")
+        if step.predicate in self.vocabulary.relations:
+            onward, back = self.vocabulary.stated_by(step.predicate)
             both = (self._any_of(subject, onward, far), *([self._any_of(far, back, subject)] if back else []))
             return (g.Union(both),)
         if step.predicate not in self.vocabulary.restricted:
@@ -360,8 +359,11 @@ class PlanCompiler:
 
     def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
         """One step or more; its facts are those on any way from one to the other."""
-        also = self.vocabulary.relations.get(predicate, ())
-        some = (predicate, *(step.predicate for step in also if step.direction == "forward"))
+        onward, back = self.vocabulary.stated_by(predicate)
+        arms = (self._any_number(start, onward, end), *([self._any_number(end, back, start)] if back else []))
+        return arms[0] if len(arms) == 1 else (g.Union(arms),)
+
+    def _any_number(self, start: Variable, some: tuple[IRI, ...], end: Variable) -> Group:
         if self.facts is None:
             return (g.OneOfPredicates(start, some, end, then=some),)
         near, far = self.new("i"), self.new("i")

@@ -92,6 +92,12 @@ class GraphVocabulary:
         one, to_narrower = step.predicate.value, "down" if step.direction == "forward" else "up"
         return one in patterns()[to_narrower] or (is_within and one in patterns()["up"] | patterns()["down"])
 
+    def stated_by(self, predicate: IRI) -> tuple[tuple[IRI, ...], tuple[IRI, ...]]:
+        """List the predicates by which what one says is stated, itself first; and those that state it back."""
+        also = self.relations.get(predicate, ())
+        onward = (step.predicate for step in also if step.direction == "forward")
+        return (predicate, *onward), tuple(step.predicate for step in also if step.direction == "inverse")
+
     @property
     def to_nodes(self) -> frozenset[Step]:
         """The steps that lead to nodes that only join things, which are the answer to nothing."""
@@ -138,6 +144,10 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
             ways[other].add(Step(one, "inverse" if how in {INVERSE_OF, SYMMETRIC} else "forward"))
             if how in {INVERSE_OF, EQUIVALENT_PROPERTY}:
                 ways[one].add(Step(other, "inverse" if how == INVERSE_OF else "forward"))
+    for one, other in (map(IRI, pair.split()) for pair in sorted(patterns()["inverse"])):
+        if graph.held(frozenset((one, other))):
+            ways[one].add(Step(other, "inverse"))
+            ways[other].add(Step(one, "inverse"))
     held = graph.held(frozenset(step.predicate for own in ways.values() for step in own))
     relations = {one: tuple(step for step in _all_ways(one, ways) if step.predicate in held) for one in ways}
     implied: dict[Step, list[Step]] = defaultdict(list)

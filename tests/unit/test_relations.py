@@ -122,6 +122,32 @@ def test_what_stands_in_something_stands_in_all_that_this_stands_in(question: st
     assert all(own.verified for item in answer.evidence for own in item.triples)
 
 
+CROPS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+:c0 a skos:Concept ; skos:prefLabel "Cereals"@en . :l0 a skos:Concept ; skos:prefLabel "Legumes"@en .
+:c1 a skos:Concept ; skos:prefLabel "Wheat"@en ; skos:broader :c0 .
+:c2 a skos:Concept ; skos:prefLabel "Durum"@en ; skos:broader :c1 .
+:c4 a skos:Concept ; skos:prefLabel "Barley"@en ; skos:broader :c0 .
+:l1 a skos:Concept ; skos:prefLabel "Lentils"@en ; skos:broader :l0 .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("Is Durum part of Cereals?", ["true"]),
+        ("Does Durum belong to Legumes?", ["false"]),
+        ("Which concepts does Cereals contain?", ["Barley", "Durum", "Wheat"]),  # stated from the other end alone
+        ("Which concepts are under Cereals at any level?", ["Barley", "Durum", "Wheat"]),
+        ("Which concepts are directly under Cereals?", ["Barley", "Wheat"]),
+        ("What is Durum part of?", ["Wheat"]),
+    ],
+)
+def test_people_say_part_of_and_contains_for_what_is_wider_and_narrower(question: str, answers: list[str]) -> None:
+    answer = KnowledgeBase(graph_of(CROPS), embedder="none").ask(question)
+    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+
+
 QUESTIONS = (
     "Where was Marie Curie born?", "How many laureates were born in Germany?",
     "Who was the doctoral advisor of Werner Heisenberg?",
