@@ -222,9 +222,6 @@ def compare(
     form: Annotated[str | None, c.format_option("text, csv or json.")] = None,
     output: c.OutputOption = None,
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
-    reproducible: Annotated[
-        bool, c.option("--reproducible", "Leave out what differs when the same is run again: time.")
-    ] = False,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
@@ -244,7 +241,7 @@ def compare(
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
-    found = compared(opened, metrics=comma_separated(metrics), reproducible=reproducible)
+    found = compared(opened, metrics=comma_separated(metrics))
     c.write_bytes(write[form](found).encode("utf-8", "replace"), output)
 
 

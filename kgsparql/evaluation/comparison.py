@@ -6,7 +6,6 @@ from their records and questions alone: nothing is asked again.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.statistics import differences, holm, intervals
+from kgsparql.evaluation.statistics import difference, holm, interval
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 KINDS = ("hops", "type", "direction")
 """Properties that questions are grouped by."""
 ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # always shown: figures mean little without them
-_VARYING = frozenset({"seconds"})
-"""Metrics that differ when the same is run again."""
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Of these, three that are defined are tested if the user names none; the first one decides which is best."""
 
@@ -60,7 +57,7 @@ class Comparison:
         return self.means[self.means["by"] == ""]
 
 
-def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> tuple[str, ...]:
+def chosen_metrics(names: Sequence[str] = ()) -> tuple[str, ...]:
     """Check the names of metrics; all for ``all`` or nothing.
 
     :raises OptionError: for a name that is none.
@@ -68,19 +65,16 @@ def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> 
     for name in names:
         if name not in METRICS and name != "all":
             raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
-    if not names or "all" in names:
-        names = [*METRICS]
-    return tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
+    return tuple(dict.fromkeys(METRICS if not names or "all" in names else names))
 
 
-def compare(runs: Iterable[Run], *, metrics: Sequence[str] = (), reproducible: bool = False) -> list[Comparison]:
+def compare(runs: Iterable[Run], *, metrics: Sequence[str] = ()) -> list[Comparison]:
     """Score runs and set them side by side, dataset by dataset.
 
     :param metrics: those to show and test; by default all, and three are tested.
-    :param reproducible: without metrics that differ when the same is run again.
     :raises OptionError: for a metric that is not there.
     """
-    shown = chosen_metrics(metrics, reproducible=reproducible)
+    shown = chosen_metrics(metrics)
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         groups[run.dataset].append(run)
@@ -163,10 +157,7 @@ def _compared_runs(
 
 
 def _metric_means(rows: pd.DataFrame, scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Average each metric over all questions of a row, and over those of each kind, with 95 % intervals.
-
-    They are drawn at once, since all share their resamples.
-    """
+    """Average each metric over all questions of a row, and over those of each kind, with 95 % intervals."""
     import pandas as pd
 
     parts = [(name, "", "", scores[scores["name"] == name]) for name in rows["name"]]
@@ -174,15 +165,12 @@ def _metric_means(rows: pd.DataFrame, scores: pd.DataFrame, metrics: Sequence[st
         if scores[kind].nunique() > 1:
             groups = scores.groupby([kind, "name"], sort=True)
             parts += [(name, kind, value or "unknown", own) for (value, name), own in groups]
-    columns = [own[metric].dropna().to_numpy() for *_, own in parts for metric in metrics]
-    drawn = iter(intervals(columns, shares=[METRICS[metric].group != "cost" for metric in metrics] * len(parts)))
     lines = []
     for name, kind, value, own in parts:
         line = {"name": name, "by": kind, "slice": value, "n": len(own)}
         for metric in metrics:
-            one = next(drawn)
-            mean, low, high, n = (one.mean, one.low, one.high, one.n) if one else (math.nan, math.nan, math.nan, 0)
-            line |= {metric: mean, f"{metric} low": low, f"{metric} high": high, f"{metric} n": n}
+            found = interval(own[metric].dropna().to_numpy(), is_share=METRICS[metric].group != "cost")
+            line |= dict(zip((metric, *(f"{metric} {part}" for part in ("low", "high", "n"))), found, strict=True))
         lines.append(line)
     return rows.drop(columns=["n", "at"]).merge(pd.DataFrame(lines), on="name", sort=False)
 
@@ -213,16 +201,16 @@ def _difference_tests(
     for metric in metrics:
         wide = scores.pivot_table(index="key", columns="name", values=metric, sort=False)
         others = [name for name in names if name != best and {name, best} <= {*wide}]
-        pairs = [tuple(wide[[name, best]].dropna().to_numpy().T) for name in others]
-        found = [(name, one) for name, one in zip(others, differences(pairs), strict=True) if one is not None]
+        pairs = [(name, wide[[name, best]].dropna().to_numpy().T) for name in others]
+        found = [(name, difference(*pair)) for name, pair in pairs if pair.size]
         count = len(found) * (len(found) + 1) // 2
         is_higher_better = METRICS[metric].better == "higher"
         for (name, one), p in zip(found, holm([one.p for _, one in found], comparisons=count), strict=True):
             won, lost = (one.wins, one.losses)[:: 1 if is_higher_better else -1]
             verdict = "not shown" if p >= 0.05 else "better" if (one.mean > 0) == is_higher_better else "worse"
             yield {
-                "name": name, "metric": metric, "difference": one.mean, "low": one.low, "high": one.high, "p": p,
-                "won": won, "lost": lost, "n": one.n, "verdict": verdict, "comparisons": count,
+                **one._asdict(), "name": name, "metric": metric, "difference": one.mean, "p": p, "won": won,
+                "lost": lost, "verdict": verdict, "comparisons": count,
             }  # fmt: skip
 
 

@@ -116,9 +116,7 @@ def _difference_table(found: Comparison) -> Iterator[str]:
         outcome = f"{test['won']}:{test['lost']}", f"{test['verdict']}, {p}"
         rows.append([test["name"], test["metric"], difference + interval, *outcome])
     if tests:
-        about = (
-            "where all values are 0 or 1: Bonett and Price, exact McNemar test; else paired bootstrap, randomisation"
-        )
+        about = "where all values are 0 or 1: Bonett and Price, exact McNemar test; else Student's, randomisation test"
         count = max(test["comparisons"] for test in tests)
         yield from _section_lines(
             f"Against {found.best} (the best {found.primary}), on up to {max(t['n'] for t in tests):,} questions", rows,
@@ -169,7 +167,7 @@ def _comparison_notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> I
         if left := max(row["n"] - row[f"{metric} n"] for row in rows if row[f"{metric} n"]):
             yield f"{metric} is not defined for every question (up to {left} are left out of its mean)"
     if any(0 < row["n"] < FEW for row in rows):
-        yield f"fewer than {FEW} questions: Wilson's intervals are wide; bootstrap intervals are rough, and too narrow"
+        yield f"fewer than {FEW} questions: Wilson's intervals are wide, the others are rough"
 
 
 def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:

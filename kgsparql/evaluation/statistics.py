@@ -1,39 +1,33 @@
 """How sure a mean is, and whether two methods differ: intervals, paired tests, Holm's correction.
 
 A share of questions has Wilson's interval, and a difference of two shares that of Bonett and Price: for nine right
-answers to nine questions the bootstrap would say that the share is certainly 1. Both tests ask how often values that
-are exchanged at random between the methods would differ as much; a ``p`` from the bootstrap would be far too small for
-few questions. Resamples depend only on how many values there are.
+answers to nine questions Student's would say that the share is certainly 1. Both tests ask how often values that are
+exchanged at random between the methods would differ as much.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.dataclasses import dataclass
-
 Values = NDArray[np.float64]
 
-RESAMPLES = 10_000
+FEW = 30  # with fewer values, an interval that supposes a normal distribution is rough
 
-FEW = 30  # with fewer values, a bootstrap interval is rough and tends to be too narrow
-
-_MAX_VALUES_DRAWN = 4_000_000  # at once: with their counts they take 64 MB
-
+_EXCHANGES = 10_000  # that are drawn
+_AT_ONCE = 1_000
 _MAX_EXCHANGED_EXACTLY = 13  # of at most so many values that differ, all 8,192 exchanges are tried
 _Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
 _ROUNDING = 1e-9  # smaller differences are rounding errors
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean of ``n`` values with its 95 % interval."""
+class Interval(NamedTuple):
+    """A mean of ``n`` values with its 95 % interval; no numbers for none."""
 
     mean: float
     low: float
@@ -41,12 +35,11 @@ class Interval:
     n: int
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """The mean difference of two methods on the same ``n`` questions, first minus second, with its 95 % interval.
 
-    :param low: not a number where no value differs, unless all are 0 or 1: then the bootstrap interval says nothing.
-    :param p: how often a difference at least so large comes about by chance.
+    :ivar low: not a number where no value differs, unless all are 0 or 1: then Student's interval says nothing.
+    :ivar p: how often a difference at least so large comes about by chance.
     """
 
     mean: float
@@ -58,72 +51,51 @@ class Difference:
     losses: int
 
 
-def intervals(columns: Sequence[Values], *, shares: Sequence[bool] = ()) -> list[Interval | None]:
-    """Return the mean of each column, of shape (n,), with its 95 % interval; ``None`` for a column without a value.
+def interval(values: Values, *, is_share: bool = False) -> Interval:
+    """Return the mean of some values with its 95 % interval: Student's, or Wilson's for a share of zeros and ones.
 
-    It is that of the percentile bootstrap; of :func:`wilson` for a share whose values are all 0 or 1.
+    :param is_share: a count that happens to be 0 or 1 is none; no share is below 0 or above 1.
 
-    :param shares: whether each column is a share: a count that happens to be 0 or 1 is none. By default none is.
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927); for the quantile of
+    Student's distribution the first terms of Cornish and Fisher's expansion.
 
-    Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), section 13.3.
-
-    >>> intervals([np.array([2.0, 2.0]), np.array([])])
-    [Interval(mean=2.0, low=2.0, high=2.0, n=2), None]
+    >>> interval(np.array([2.0, 2.0]))
+    Interval(mean=2.0, low=2.0, high=2.0, n=2)
     """
-    found: list[Interval | None] = [None] * len(columns)
-    drawn = list(columns)
-    for i, column in enumerate(columns):
-        if shares and shares[i] and len(column) and _is_binary(column):
-            found[i] = wilson(int(np.count_nonzero(column)), len(column))
-            drawn[i] = column[:0]
-    for batch, values in _equal_length_batches(drawn):
-        bounds = np.quantile(_resampled_means(values), (0.025, 0.975), axis=0)
-        for i, column, low, high in zip(batch, values.T, *bounds.tolist(), strict=True):
-            mean = float(column.mean())
-            # Rounding may leave a constant column a hair outside its own mean.
-            found[i] = Interval(mean, min(low, mean), max(high, mean), len(values))
-    return found
+    n = len(values)
+    if not n:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    mean = middle = float(values.mean())
+    if is_share and _is_binary(values):
+        shrunk = 1 + _Z**2 / n
+        middle = (mean + _Z**2 / (2 * n)) / shrunk
+        half = _Z * math.sqrt(mean * (1 - mean) / n + (_Z / (2 * n)) ** 2) / shrunk
+    else:
+        free = max(1, n - 1)
+        quantile = _Z + (_Z**3 + _Z) / (4 * free) + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * free**2)
+        half = quantile * math.sqrt(float(np.square(values - mean).sum()) / free / n)
+    low, high = middle - half, middle + half
+    return Interval(mean, max(0.0, low), min(1.0, high), n) if is_share else Interval(mean, low, high, n)
 
 
-def wilson(right: int, n: int) -> Interval:
-    """Return a share with Wilson's 95 % score interval, which always has a width.
+def difference(first: Values, second: Values) -> Difference:
+    """Return the difference of two methods, first minus second, with interval and test.
 
-    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927).
+    Where every value is 0 or 1, they are :func:`bonett_price` and :func:`mcnemar`. Else the interval is Student's, and
+    ``p`` that of a two-sided randomisation test, exact where few values differ.
+
+    :param first: values of the same questions in the same order as ``second``, at least one.
+
+    Source: Smucker, Allan & Carterette, A Comparison of Statistical Significance Tests for IR Evaluation (CIKM 2007),
+    section 2.1.
     """
-    z2 = _Z * _Z
-    middle = (right + z2 / 2) / (n + z2)
-    half = _Z * math.sqrt(right * (n - right) / n + z2 / 4) / (n + z2)
-    low, high = (0.0 if not right else middle - half), (1.0 if right == n else middle + half)
-    return Interval(right / n, low, high, n)
-
-
-def differences(pairs: Sequence[tuple[Values, Values]]) -> list[Difference | None]:
-    """Return the difference of each pair, first minus second, with interval and test; ``None`` where it has no value.
-
-    Where every value is 0 or 1, they are :func:`bonett_price` and :func:`mcnemar`. Else the interval is that of the
-    paired bootstrap, and ``p`` that of a two-sided randomisation test, exact where few values differ.
-
-    :param pairs: two arrays of shape (n,) each, the values of the same questions in the same order.
-
-    Source: Koehn, Statistical Significance Tests for Machine Translation Evaluation (EMNLP 2004), section 3; Smucker,
-    Allan & Carterette, A Comparison of Statistical Significance Tests for IR Evaluation (CIKM 2007), section 2.1.
-    """
-    columns = [first - second for first, second in pairs]
-    drawn = [own[: 0 if all(map(_is_binary, pair)) else None] for own, pair in zip(columns, pairs, strict=True)]
-    bounds, chances = intervals(drawn), _chance_of_sums(drawn)
-    found: list[Difference | None] = []
-    for column, own, chance in zip(columns, bounds, chances, strict=True):
-        n = len(column)
-        wins, losses = int(np.count_nonzero(column > _ROUNDING)), int(np.count_nonzero(column < -_ROUNDING))
-        if own is not None:
-            bounds_of = (own.low, own.high) if wins + losses else (math.nan, math.nan)
-            found.append(Difference(own.mean, *bounds_of, chance, n, wins, losses))
-        elif n:
-            mean, p = (wins - losses) / n, mcnemar(wins, losses)
-            found.append(Difference(mean, *bonett_price(wins, losses, n), p, n, wins, losses))
-        else:
-            found.append(None)
-    return found
+    own = first - second
+    mean, *bounds, n = interval(own)
+    wins, losses = int(np.count_nonzero(own > _ROUNDING)), int(np.count_nonzero(own < -_ROUNDING))
+    if _is_binary(first) and _is_binary(second):
+        return Difference(mean, *bonett_price(wins, losses, n), mcnemar(wins, losses), n, wins, losses)
+    low, high = bounds if wins + losses else (math.nan, math.nan)
+    return Difference(mean, low, high, _chance_of_sum(own), n, wins, losses)
 
 
 def bonett_price(wins: int, losses: int, n: int) -> tuple[float, float]:
@@ -151,78 +123,35 @@ def mcnemar(wins: int, losses: int) -> float:
     return min(1.0, p)
 
 
-def holm(p_values: Sequence[float], *, comparisons: int | None = None) -> list[float]:
+def holm(p_values: Sequence[float], *, comparisons: int) -> list[float]:
     """Return ``p`` of each comparison of a family, made larger so that the chance of any wrong "differs" stays 5 %.
 
-    :param comparisons: how many the family has, if these are only some of them. The others are taken to have no smaller
-        ``p``, which can only make these larger.
+    :param comparisons: how many the family has. Those that are not here are taken to have no smaller ``p``, which can
+        only make these larger.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979).
 
-    >>> holm([0.01, 0.04, 0.03]), holm([0.01], comparisons=3)
+    >>> holm([0.01, 0.04, 0.03], comparisons=3), holm([0.01], comparisons=3)
     ([0.03, 0.06, 0.06], [0.03])
     """
-    count = len(p_values) if comparisons is None else comparisons
-    adjusted = [1.0] * len(p_values)
-    highest = 0.0
-    for place, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        highest = max(highest, min(1.0, (count - place) * p_values[i]))
-        adjusted[i] = highest
-    return adjusted
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    raised = accumulate((min(1.0, (comparisons - place) * p_values[i]) for place, i in enumerate(order)), max)
+    return [p for _, p in sorted(zip(order, raised, strict=True))]
 
 
 def _is_binary(values: Values) -> bool:
     return bool(np.isin(values, (0.0, 1.0)).all())
 
 
-def _equal_length_batches(columns: Sequence[Values]) -> Iterator[tuple[list[int], Values]]:
-    """Yield the places of columns of equal length, which share their resamples, with their values side by side."""
-    by_length: dict[int, list[int]] = defaultdict(list)
-    for i, column in enumerate(columns):
-        by_length[len(column)].append(i)
-    by_length.pop(0, None)
-    for same in by_length.values():
-        yield same, np.stack([columns[i] for i in same], axis=1)
-
-
-def _chance_of_sums(columns: Sequence[Values]) -> list[float]:
-    """Return how often the sum of each column is as far from 0 if the sign of each value is drawn at random."""
-    chances = [1.0] * len(columns)
-    many = list(columns)
-    for i, column in enumerate(columns):
-        apart = column[np.abs(column) > _ROUNDING]
-        if len(apart) <= _MAX_EXCHANGED_EXACTLY:
-            every_sign = 1.0 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
-            chances[i] = float(np.mean(_reach_observed(every_sign @ apart, apart.sum())))
-            many[i] = column[:0]
-    for batch, values in _equal_length_batches(many):
-        counts, random = np.zeros(len(batch)), np.random.default_rng((0, len(values), 1))
-        for rows in _batch_rows(len(values)):
-            signs = 1.0 - 2.0 * random.integers(0, 2, size=(rows, len(values))).astype(np.float64)
-            counts += np.count_nonzero(_reach_observed(signs @ values, values.sum(axis=0)), axis=0)
-        for i, count in zip(batch, counts, strict=True):
-            chances[i] = float((count + 1) / (RESAMPLES + 1))
-    return chances
-
-
-def _reach_observed(sums: Values, observed: Values) -> NDArray[np.bool_]:
-    return np.abs(sums) >= np.abs(observed) * (1 - _ROUNDING) - _ROUNDING
-
-
-def _batch_rows(n: int) -> Iterator[int]:
-    """Yield how many rows of ``n`` values to draw at once, until there are RESAMPLES."""
-    rows = max(1, min(RESAMPLES, _MAX_VALUES_DRAWN // n))
-    yield from (min(rows, RESAMPLES - at) for at in range(0, RESAMPLES, rows))
-
-
-def _resampled_means(values: Values) -> Values:
-    """Draw the means of resamples, of shape (RESAMPLES, columns), from values of shape (n, columns)."""
-    n = len(values)
-    random = np.random.default_rng((0, n))
-    means = []
-    for rows in _batch_rows(n):
-        drawn = random.integers(0, n, size=(rows, n)) + np.arange(rows)[:, None] * n
-        # How often each value is drawn is counted, so that one matrix product does all columns.
-        counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
-        means.append(counts.astype(np.float64) @ values / n)
-    return np.concatenate(means)
+def _chance_of_sum(values: Values) -> float:
+    """Return how often the sum of some values is as far from 0 if the sign of each is drawn at random."""
+    apart = values[np.abs(values) > _ROUNDING]
+    least = abs(apart.sum()) * (1 - _ROUNDING) - _ROUNDING
+    if len(apart) <= _MAX_EXCHANGED_EXACTLY:
+        every_sign = 1.0 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
+        return float(np.mean(np.abs(every_sign @ apart) >= least))
+    random, reached = np.random.default_rng(len(apart)), 1
+    for _ in range(_EXCHANGES // _AT_ONCE):
+        sums = random.choice((-1.0, 1.0), size=(_AT_ONCE, len(apart))) @ apart
+        reached += int(np.count_nonzero(np.abs(sums) >= least))
+    return reached / (_EXCHANGES + 1)
