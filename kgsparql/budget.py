@@ -7,14 +7,14 @@ import threading
 import time
 from typing import Any
 
-from kgsparql.dataclasses import dataclass, field, fields
+from kgsparql.dataclasses import dataclass, field, fields, frozen
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
 _SHORTEST_GRACE_S, _LOCAL_GRACE_S = 5.0, 1.0  # the latter where nothing is asked over a network
 _REMOTE_SHARE = 2 / 3  # of a question's time, to ask endpoints in; the rest is for looking up again what was found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prices:
     """What a model charges for a million tokens, in any currency."""
 
@@ -26,7 +26,7 @@ class Prices:
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """Limits for one question; ``None`` is no limit.
 

@@ -7,12 +7,15 @@ when it is first wanted, and the other methods never. Classes that others inheri
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, asdict, field, fields, is_dataclass, replace
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 
-__all__ = ["Field", "asdict", "dataclass", "field", "fields", "is_dataclass", "replace"]
+__all__ = ["Field", "asdict", "dataclass", "field", "fields", "frozen", "is_dataclass", "replace"]
+
+_T = TypeVar("_T")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -45,6 +48,24 @@ else:
             return cls
 
         return made
+
+
+@overload
+def frozen(cls: type[_T], /) -> type[_T]: ...
+@overload
+def frozen(*, kw_only: bool) -> Callable[[type[_T]], type[_T]]: ...
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
+    """Make a class a value: a dataclass with slots that cannot be changed, as ``attrs.frozen`` does.
+
+    >>> @frozen
+    ... class Point:
+    ...     x: int
+    >>> Point(1), {Point(1), Point(1)} == {Point(1)}
+    (Point(x=1), True)
+    """
+    made = dataclass(frozen=True, slots=True, kw_only=kw_only)
+    return made if cls is None else made(cls)
 
 
 class _LazyInit:

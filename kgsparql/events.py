@@ -8,10 +8,10 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, ClassVar, TypeAlias
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Event:
     """Something that happened; its ``kind`` is the name of the class, as in ``query_run``.
 
@@ -29,14 +29,14 @@ class Event:
         cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class EntitiesLinked(Event):
     """Mentions of the question that were linked: one entry ``(mention, term, label, score, matched)`` each."""
 
     entities: tuple[tuple[str, str, str, float, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class QuestionRead(Event):
     """The question was read as clauses, and planned without a model.
 
@@ -50,7 +50,7 @@ class QuestionRead(Event):
     matches: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class QueryRun(Event):
     """A query was answered."""
 
@@ -62,7 +62,7 @@ class QueryRun(Event):
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PathsSearched(Event):
     """Something was looked up in the graph's adjacency, without a query.
 
@@ -78,7 +78,7 @@ class PathsSearched(Event):
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelCalled(Event):
     """A model replied, or failed.
 
@@ -97,7 +97,7 @@ class ModelCalled(Event):
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CandidatesChosen(Event):
     """Some of the candidates were kept, by a model or a ranker."""
 
@@ -108,7 +108,7 @@ class CandidatesChosen(Event):
     pruned_texts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LimitReached(Event):
     """A limit left something out, or ended the exploration."""
 
@@ -116,7 +116,7 @@ class LimitReached(Event):
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class FallbackUsed(Event):
     """Something was done in the second-best way."""
 
@@ -124,14 +124,14 @@ class FallbackUsed(Event):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class EvidenceFound(Event):
     """Items of evidence, as ``(marker, text)``."""
 
     items: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Verified(Event):
     """Cited triples were looked up again."""
 
@@ -140,7 +140,7 @@ class Verified(Event):
     unknown: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Drafted(Event):
     """The question is answered without the model, which is asked now; the answer itself."""
 
@@ -148,7 +148,7 @@ class Drafted(Event):
     answer: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Finished(Event):
     """The question is answered; the last event, with the answer itself."""
 

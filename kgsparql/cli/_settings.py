@@ -17,7 +17,7 @@ from typer import TyperException
 from typer.core import TyperCommand, TyperGroup
 
 from kgsparql.cli._removed import refuse_removed, removed_things
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
@@ -130,7 +130,7 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
 # -- The settings that hold ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """The settings of a file, by their keys; paths in them are absolute."""
 

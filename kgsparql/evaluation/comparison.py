@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
@@ -27,7 +27,7 @@ _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Of these, three that are defined are tested if the user names none; the first one decides which is best."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Comparison:
     """The figures of one dataset. Its rows are methods of runs, by a ``name`` that is unique here.
 

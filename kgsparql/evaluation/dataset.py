@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import field, frozen
 from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, iri, parse_term
 
 _T = TypeVar("_T")
@@ -25,7 +25,7 @@ _WrittenTriple = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoldAnswer:
     """Right answer.
 
@@ -37,7 +37,7 @@ class GoldAnswer:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Topic:
     """Entity that a question is about."""
 
@@ -45,7 +45,7 @@ class Topic:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Question:
     """Question and what is known of its answer.
 
@@ -112,7 +112,7 @@ def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> 
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """Question that is left out, since it cannot be read, or has no known answer.
 
@@ -126,7 +126,7 @@ class Problem:
         return f"{self.where}: left out: {self.message}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Dataset:
     """Questions, and where they are from.
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kgsparql.answering.answer import Answer
-from kgsparql.dataclasses import asdict, dataclass, fields
+from kgsparql.dataclasses import asdict, fields, frozen
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL
 from kgsparql.rdf.terms import Term
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedAnswer:
     """Answer that was given.
 
@@ -30,7 +30,7 @@ class RecordedAnswer:
     degree: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedEvidence:
     """Piece of evidence.
 
@@ -43,7 +43,7 @@ class RecordedEvidence:
     verified: tuple[bool | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RecordedCost:
     """Calls, tokens, queries and time.
 
@@ -62,7 +62,7 @@ class RecordedCost:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Record:
     """Result of one question with one method.
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.exploration.batched_select import batched_select, lookup
 from kgsparql.exploration.labels import own_label
@@ -37,7 +37,7 @@ _COLUMNS = (
 NO_QUERY = Query("document", "", empty=True)  # the query of what is in no graph: there is none that would find it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceQuery:
     """What finds the triples of an item that one of several graphs holds, by that graph's name."""
 
@@ -45,7 +45,7 @@ class SourceQuery:
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CitedTriple:
     """A triple that evidence rests on.
 
@@ -64,7 +64,7 @@ class CitedTriple:
         return Hop(self.triple, self.direction)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvidenceItem:
     """One numbered piece of evidence.
 
@@ -209,7 +209,7 @@ def _triple_columns(cited: CitedTriple, labels: Labels) -> dict[str, Any]:
 BATCH = 200  # triples looked up by one query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verification:
     """Evidence whose triples are all marked, and what could not be kept.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import FallbackUsed, LimitReached
 from kgsparql.graphs.metered_graph import MeteredGraph
@@ -23,7 +23,7 @@ _CUTS_SHOWN = 8
 _REASONS_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fallback:
     """Something that was done in the second-best way: a reply that could not be used, words instead of meaning."""
 

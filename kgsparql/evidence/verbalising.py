@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from itertools import count
 from types import MappingProxyType
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import Labels, Term, Triple, printable
@@ -17,7 +17,7 @@ from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement
 _NOTHING: Labels = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """Everything one property path leads to from one start, as one piece of evidence.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode
@@ -37,7 +37,7 @@ MIN_TRIPLES = 100_000  # a graph of fewer is searched by queries: they take mill
 MOST_TRIPLES = 10_000_000  # one of more, too: building takes 150 bytes of memory for each
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Revision:
     """One state of a graph, whose blank nodes have their names in it.
 
@@ -177,7 +177,7 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
     return Adjacency(predicates, about["iris"], has_statements, **arrays)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdjacencyView:
     """An adjacency as one question may use it.
 

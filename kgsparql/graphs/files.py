@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import pyoxigraph as ox
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, shown_source
 from kgsparql.graphs.decoding import Tally
 from kgsparql.rdf.terms import IRI, BlankNode, printable
@@ -44,7 +44,7 @@ _SHOWN = 5
 _MOST_COMPARED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadOptions:
     """How files are read.
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Self, TypeAlias, TypeVar
 
 from kgsparql.budget import Usage
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.notes import Note
@@ -42,7 +42,7 @@ class Source:
         return self.graph if self.named_graph is None else f"{self.graph} · {self.named_graph}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Solutions:
     """The solutions of a SELECT.
 
@@ -92,7 +92,7 @@ class Solutions:
         return iter(self.solutions)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatedSizes:
     """What an endpoint says that it holds: instances of each class, triples of each predicate, and of the dataset.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
@@ -19,7 +19,7 @@ _WIKIBASE = "http://wikiba.se/ontology#"
 _DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")  # leads from a property of a Wikibase to the predicate
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IgnoredPredicates:
     """Predicates that no method walks.
 

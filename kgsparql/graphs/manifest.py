@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kgsparql.dataclasses import asdict, dataclass, field
+from kgsparql.dataclasses import asdict, field, frozen
 from kgsparql.errors import StoreError
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import digest_of, read_sealed_json, replace_text, sealed_json
@@ -15,7 +15,7 @@ MANIFEST = "kgsparql.json"
 _VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredSource:
     """One file that was loaded into a store.
 
@@ -48,7 +48,7 @@ class StoredSource:
         return cls(**{**own, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manifest:
     """The sources of a store in the order they were loaded, and how long the engine's own list of tables is.
 

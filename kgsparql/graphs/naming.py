@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pyoxigraph as ox
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.graphs.graph import Solution
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
@@ -56,7 +56,7 @@ class _Embedded(Protocol):
     def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _SeenThing:
     """What a graph says of a thing: texts and links by predicate, and its classes."""
 

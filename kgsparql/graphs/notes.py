@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.rdf.terms import IRI, Term, local_name, printable
 
 
@@ -34,7 +34,7 @@ class Note(str):
 _PLACE = re.compile(r"(?P<before>– |[ /])?(?P<inverse>(?<!\^)\^)?<(?P<iri>[A-Za-z][\w+.-]*:[^\s<>\"{}|\\^`]*)>")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """A list that a limit cut.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import IRI, iri, printable
@@ -35,7 +35,7 @@ _OF_THE_SERVICE = frozenset({"name", "aliases", "urls", "hosts", "signs", "elsew
 _NOTES = frozenset({"note", "sources"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StatusMeaning:
     """The meaning of a status where it is not that of HTTP, and the words that the body must have for it."""
 
@@ -44,7 +44,7 @@ class StatusMeaning:
     says: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class EndpointProfile:
     """How to ask an endpoint: of one engine, or of one service that runs it. A table of ``endpoints.toml`` makes one.
 
@@ -132,7 +132,7 @@ def could_be_alias(source: str) -> bool:
     return _ALIAS.fullmatch(source.strip().lower()) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownEndpoints:
     """Profiles of services and of engines; the first that fits is used."""
 

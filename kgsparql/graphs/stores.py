@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import pyoxigraph as ox
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, StoreError, StoreLockedError
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import (
@@ -64,7 +64,7 @@ _UNMERGED = 2_000_000
 triples in 20 µs, and in 7 after they were merged. That takes an eighth of the time of loading."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadReport:
     """The result of a load; ``unchanged`` are the names of files that the store already held, byte for byte."""
 

@@ -6,7 +6,7 @@ import ipaddress
 from base64 import b64encode
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import InputError, is_secret_parameter, secret_spellings, unreadable_url
 from kgsparql.rdf.terms import printable
 
@@ -19,7 +19,7 @@ def is_address(source: object) -> bool:
     return isinstance(source, str) and source.strip().lower().startswith(("http://", "https://"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """The address of an endpoint, with the credentials apart.
 

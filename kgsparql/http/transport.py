@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import CancelledError
 from kgsparql.rdf.terms import printable
 
@@ -86,7 +86,7 @@ class HttpRequest:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpReply:
     """A whole reply, unpacked; the names of its headers are in lower case."""
 

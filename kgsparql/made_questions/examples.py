@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Literal as OneOf
 from typing import get_args
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.knowledge_base import KnowledgeBase
@@ -68,7 +68,7 @@ _OF_ONTOLOGIES = re.compile(
 _STILTED = re.compile(r"\b(?:has|have) .* as\b")  # a wording that is right, but shown only where there is no better one
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Example:
     """Made question that may be shown, in one of its forms."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import islice
 from typing import TypeVar
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import NeighbourGroup, neighbours, predicate_counts
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -47,7 +47,7 @@ _Way = tuple[IRI, PropertyPath, IRI, IRI | None]
 """Where it starts, the path, where it is now, and where it was before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleSize:
     """How much of a graph is looked at.
 
@@ -69,7 +69,7 @@ def no_progress(_what: str, _done: int, _total: int | None) -> None:
     """Tell nobody."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Starts:
     """Entities that questions may be about.
 

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import labels, neighbours, walk_ends
 from kgsparql.exploration.batched_select import select_about
@@ -65,7 +65,7 @@ _MEANINGLESS_CLASS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MadeQuestion:
     """Question with the walk that finds its answers.
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import ModelReplyError
 from kgsparql.http.transport import message_in
 from kgsparql.rdf.terms import printable
@@ -47,7 +47,7 @@ def fenced(name: str, lines: Iterable[str], *, limit: int = _MAX_LINE_CHARACTERS
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(Generic[T]):
     """One question to a model, and how its reply becomes a value.
 
@@ -172,7 +172,7 @@ _TOO_MANY_TOKENS = re.compile(r"too (?:large|high|big|long)|exceed|at most|less 
 _LIMIT_OF_TOKENS = re.compile(r"\bmax_(?:completion_)?tokens\b|context[ _](?:length|window|size)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capabilities:
     """What a server takes for a model, as far as its refusals have shown.
 

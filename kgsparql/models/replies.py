@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.models.reply_json import (
     by_lower_name,
     filled_body,
@@ -42,7 +42,7 @@ _Read = TypeVar("_Read")
 # --- Choices from a numbered list, and mentions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SaidReading:
     """What a model said of a list: of candidates, or of the readings of a question.
 
@@ -202,7 +202,7 @@ def said_reading(text: str, *, count: int, meanings: int = 0) -> SaidReading:
     return said
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SaidStep:
     """A step towards an answer, as a model says it.
 
@@ -215,7 +215,7 @@ class SaidStep:
     says: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SaidAnswer:
     """What a model said that read numbered facts.
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import ModelReplyError
 from kgsparql.rdf.terms import printable
 
@@ -88,7 +88,7 @@ _DECODER = json.JSONDecoder(strict=False)  # models write line feeds into string
 _MAX_DEPTH = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundJson:
     """One JSON value in a reply."""
 

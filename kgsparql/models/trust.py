@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from kgsparql.dataclasses import asdict, dataclass, field
+from kgsparql.dataclasses import asdict, field, frozen
 from kgsparql.errors import StoreError
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
@@ -14,7 +14,7 @@ TRIAL = "trial"  # the kind of exchange that keeps what a trial found
 _KEPT_S = 30 * 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trust:
     """What a model may do.
 

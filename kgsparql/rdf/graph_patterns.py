@@ -11,7 +11,7 @@ from itertools import count
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Term, Triple, validated
@@ -41,7 +41,7 @@ class Variable:
 Node: TypeAlias = Variable | IRI | Literal | Triple
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Apply:
     """An operator or a function applied to expressions."""
 
@@ -49,7 +49,7 @@ class Apply:
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate:
     """An aggregate over the solutions of a group; a count is of distinct values."""
 
@@ -65,7 +65,7 @@ def numbered(name: Variable, number: int) -> tuple[Variable, Expression]:
     return name, Literal(str(number))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """A triple pattern; the predicate may be a variable."""
 
@@ -74,7 +74,7 @@ class Fact:
     object: Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneOfPredicates:
     """One of several predicates from one node to another."""
 
@@ -84,7 +84,7 @@ class OneOfPredicates:
     then: tuple[IRI, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Values:
     """The terms that a variable may be."""
 
@@ -92,42 +92,42 @@ class Values:
     terms: tuple[IRI | Literal, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter:
     """A condition."""
 
     condition: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotExists:
     """That a group has no solution."""
 
     group: Group
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Without:
     """Without the solutions of a group."""
 
     group: Group
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Optional:
     """A group that may have no solution."""
 
     group: Group
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Union:
     """Groups of which one has the solution."""
 
     groups: tuple[Group, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Select:
     """A SELECT query, or a sub-select where it stands in a group.
 

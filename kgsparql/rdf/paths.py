@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, iri
 
 Direction: TypeAlias = OneOf["forward", "inverse"]
@@ -80,7 +80,7 @@ def may_follow(previous: Hop, following: Hop) -> bool:
     return not (following.step.inverts(previous.step) and following.end == previous.start)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path:
     """A start term and hops in order; no hops at all is a path too."""
 
@@ -166,7 +166,7 @@ class PropertyPath(NamedTuple):
         return bool(self.steps) and step.inverts(self.steps[-1])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constraint:
     """A condition on a term of a walk: a step from it must lead to one of ``values``."""
 
@@ -175,7 +175,7 @@ class Constraint:
     values: tuple[IRI | Literal, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Walk:
     """A property path from a start, with conditions on the terms along it."""
 
@@ -187,7 +187,7 @@ class Walk:
         return f"{self.start} {self.path}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """A path that follows a walk, and the hops that satisfy its constraints, in their order."""
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated
@@ -42,7 +42,7 @@ _HEADER_LIST = re.compile(r"[^\[\],\s][^\[\],]*")
 _HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """A SPARQL text and the name it is known by in logs and evidence.
 
@@ -262,7 +262,7 @@ def _parts_of_text(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
 _remembered_parts = lru_cache(maxsize=512)(_parts_of_text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lookup:
     """The triples of one pattern, which an engine finds without reading SPARQL.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.rdf.terms import IRI, Literal, Term
 
 _NAMESPACES = {
@@ -107,7 +107,7 @@ PAGES = (
 """Predicates that lead to the address of a page or file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Naming:
     """The predicates by which a graph names things.
 

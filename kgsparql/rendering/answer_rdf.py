@@ -12,7 +12,7 @@ import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from kgsparql.answering.answer import Answer
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import field, frozen
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.plans.plan_compiler import asked_query
 from kgsparql.plans.running import Computed
@@ -56,7 +56,7 @@ def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
 _Value: TypeAlias = "Term | str | None"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Statements:
     """What is said of an answer: quads whose nodes are parts of one run."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError, StoreError, redacted
 from kgsparql.storage.sqlite_file import SqliteFile
 
@@ -20,7 +20,7 @@ _IS_RATED = "(rating IS NOT NULL OR right_answers IS NOT NULL)"
 _DROP_OLDEST = f"DELETE FROM question WHERE id IN (SELECT id FROM question ORDER BY {_IS_RATED}, id LIMIT ?)"  # noqa: S608
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LoggedQuestion:
     """A question of the log.
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Generic, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers, identity
 from kgsparql.evaluation.record import Record, RecordedAnswer
@@ -20,7 +20,7 @@ Better: TypeAlias = OneOf["higher", "lower", ""]
 Score: TypeAlias = Callable[[Question, Record], "float | None"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metric:
     """A figure for one question; the figure of a method is the mean over the questions that have one.
 
@@ -44,7 +44,7 @@ def f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judgement:
     """The given answers in the order in which they are scored, and which of them are right.
 

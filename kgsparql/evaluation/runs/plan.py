@@ -16,7 +16,7 @@ from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, Within
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import asdict, dataclass
+from kgsparql.dataclasses import asdict, frozen
 from kgsparql.errors import InputError, ModelReplyError, OptionError, redacted
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
@@ -36,7 +36,7 @@ _MAY_DIFFER = frozenset(
 """What may change when a run is resumed; all the rest must be the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Method:
     """Method as a run asks it; without the model of the run if its label ends so."""
 
@@ -57,7 +57,7 @@ class Method:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Plan:
     """What a run asks, and how.
 
@@ -215,7 +215,7 @@ _NOT_KNOWN_REPLIES = frozenset({"unknown", "not known", "none", "n a", "i do not
 _MAX_NAME_CHARACTERS = 300  # a longer answer is a sentence, not a name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClosedBook(Retriever):
     """Model that is asked without the graph: its answers are literals without evidence, grounded in the ``model``.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import (
     CancelledError,
     EndpointAuthenticationError,
@@ -67,7 +67,7 @@ _ABOUT_THE_QUERY = re.compile(
 """Virtuoso fails with 500 at a query that it cannot run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparqlRequest:
     """A query for an endpoint, or a request for its service description. It may take several HTTP requests.
 

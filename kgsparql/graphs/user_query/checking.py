@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias, cast
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import ForbiddenQueryError, LimitError, QuerySyntaxError
 from kgsparql.rdf.query import prologue
 from kgsparql.rdf.terms import PrefixMap, printable
@@ -75,7 +75,7 @@ _LIMITS = {"length": (1_000_000, "longer in characters than"), "depth": (100, "n
 engine all the same ends a process of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedQuery:
     """A query that :func:`check` found harmless to parse and run.
 

@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 import pyoxigraph as ox
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import OptionError, QueryError
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.notes import Cut
@@ -36,7 +36,7 @@ _MAX_CELL = 80
 _PIECE_BYTES = 2**16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryResult:
     """The result of a query, as the process sent it.
 
