@@ -21,7 +21,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.vocabulary import TAXONOMY
+from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, TAXONOMY
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, left_out_at, turned, unsaid
 
@@ -230,10 +230,15 @@ class _Search:
         is_said = self.fit.text(step.predicate).startswith(f"{self.rel.preposition} ")  # at: `at station`
         return _W.location if self._is_joined and (is_said or self.fit.is_location(step.predicate)) else 0.0
 
+    def _is_of_its_terms(self, step: Step) -> bool:
+        """Whether a step is what an ontology says of its own terms: each is below some other, or disjoint with it."""
+        own = step.predicate
+        return self.view.is_ontology and (own in TAXONOMY or own.value.startswith(OF_ONTOLOGIES))
+
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
-        if self.view.is_ontology and any(s.predicate in TAXONOMY and s not in way.named for s in way.steps):
-            return False  # every class is below some other
+        if any(self._is_of_its_terms(step) and step not in way.named for step in way.steps):
+            return False
         costs = [*starmap(self._direction, self._turns(way))]
         is_each = bool(way.named or (self.hints and way.hinted) or (self._is_within and self.rel.role != "where"))
         way.direction = min(costs) if is_each else max(costs)

@@ -303,9 +303,9 @@ class Planner:
         ranked = best([one for one in found if not one.is_free])
         if not ranked:
             return unplanned()
-        near = [one for one in ranked if one.rank > ranked[0].rank - _W.as_well and one.how == ranked[0].how]
+        near = [one for one in ranked if one.rank > ranked[0].rank - _W.as_well and _are_alike(one, ranked[0])]
         taken = next((one for one in near if self._comes_to(one)), ranked[0])  # of namesakes, one of whom it is so
-        rivals = [o for o in ranked if o.how != taken.how and o.rank > taken.rank - _W.as_well and not o.doubts]
+        rivals = [o for o in ranked if not _are_alike(o, taken) and o.rank > taken.rank - _W.as_well and not o.doubts]
         doubts = taken.doubts
         if any(bool(self._comes_to(other)) != bool(self._comes_to(taken)) for other in rivals):
             doubts = (*doubts, rival())
@@ -438,3 +438,8 @@ def _exists(items: a.ItemSet) -> a.Plan:
         case a.Where(a.Items((_,)) as one, a.HowMany() as measure, comparison, Literal(value=number)):
             return a.Compares(value_of(one, measure), comparison, a.Constant(Decimal(number)))
     return a.Exists(items)
+
+
+def _are_alike(one: Denotation, other: Denotation) -> bool:
+    """Whether words are taken for the same paths, or for none, as `has` is: then whatever leads there makes a yes."""
+    return one.how == other.how or not any(match.words for match in (*one.how, *other.how))

@@ -100,11 +100,17 @@ class Predicating(NamedWords):
             rel = Rel(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
         else:
             rel = Rel(wanted=given, hops=1)  # what is near a city is none
-        return [*found, *met(given.headless(), self.connector.connect(other, rel))]
+        found += met(given.headless(), self.connector.connect(other, rel))
+        if not found and given.is_named:  # nothing is below it, and nothing else leads there: a sure no
+            nothing = [*self.nothing_below(other.known).values()][:1]
+            found = met(
+                given.headless(), [replace(other, items=one, score=other.score + _W.of_some) for one in nothing]
+            )
+        return found
 
     def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
         """What is below a named thing in a taxonomy: for one thing that is asked about, in all that it stands in."""
-        below = self.steps_below(other.known, TAXONOMY) or self.nothing_below(other.known)
+        below = self.steps_below(other.known, TAXONOMY)
         ways = {one: PropertyPath((Step(one, "inverse"),)) for one in TAXONOMY}
         if given.is_named:
             own = {use.step for use in self.view.uses(given.known)} - {Step(INSTANCE_OF, "inverse")}
