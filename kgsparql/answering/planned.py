@@ -93,7 +93,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     told = _read_in_language(asked, plan, view, session)
     asked, reading = told or (asked, plan(asked).plan())
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
-    reading = view.with_all_steps(view.with_kinds_below(reading), words.texts, own)
+    reading = view.with_all_steps(view.with_kinds_below(reading), asked)
     if session.emit is not ignore:
         session.emit(_read_event(asked, reading, session))
     return ReadQuestion(asked, reading)

@@ -42,6 +42,12 @@ _LEAST_LETTERS = 3
 _ADDRESS = re.compile(r"\w@\w|://|^www\.", re.IGNORECASE)
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 _CALLS = ("name", "title", "label")
+# How predicates are called that name what is beside a thing, or say something of it: its director, its town, its motto.
+_OF_OTHERS = re.compile(
+    r"(?:[eo]r|ee|ist|ian|person|contact|head|motto|slogan|quote|address|place|site|city|town|country|street|phone|mail|"
+    r"notes?|remarks?|comments?|text|status|colou?r|size|first|last)$",
+    re.IGNORECASE,
+)
 
 
 class _Embedded(Protocol):
@@ -126,6 +132,8 @@ def _name_of(kind: IRI | None, things: Sequence[_SeenThing], names: Collection[I
         called = _rank_as_name(predicate, kind)
         if called > 1 and (has_readable_ends or len(unnamed) < _LEAST_THINGS):
             continue
+        if called > 2 and _OF_OTHERS.search(local_name(predicate)):
+            continue
         measured = _as_name([one.texts[predicate] for one in unnamed if predicate in one.texts], len(unnamed))
         if measured is not None:
             is_code, unique, length = measured
@@ -207,7 +215,7 @@ def _are_pages(graph: _Embedded, ends: Sequence[IRI]) -> bool:
     if len(ends) < _LEAST_PAGES or _share_of(ends, lambda one: one.value.startswith("http")) < _NEARLY_ALL:
         return False
     places = Counter(re.split(r"[/#][^/#]*$", one.value.rstrip("/#"))[0] for one in ends)
-    is_spread = len(places) > _MOST * len(ends)
+    is_spread = len(places) > _MOST * len(ends) and _share_of(ends, lambda e: has_readable_end(local_name(e))) <= _MOST
     return is_spread and _share_of(ends, partial(_has_no_facts, graph)) >= _NEARLY_ALL
 
 

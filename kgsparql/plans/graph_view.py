@@ -28,7 +28,8 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LIST_END, LIST_FIRST, LIST_REST
-from kgsparql.reading.gaps import left_out_at, other_kind
+from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import left_out_at, other_kind, unsaid
 from kgsparql.reading.lexicon import Lexicon
 from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.known_names import PredicateName, known_names, other_names
@@ -250,29 +251,30 @@ class KnownGraph:
         doubts = (*reading.doubts, *([KINDS_LEFT_OUT] if is_wide else []))
         return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
 
-    def with_all_steps(self, reading: PlannedReading, texts: Sequence[str], lexicon: Lexicon) -> PlannedReading:
+    def with_all_steps(self, reading: PlannedReading, asked: Form) -> PlannedReading:
         """Return a reading in which what stands in something stands in all that this stands in.
 
-        Whether it does is asked of every step up; a list goes down all steps, and up just one, to what is next above.
-        Words for it, such as `at any level`, are accounted for by that; for `directly`, it is one step.
-
-        :param texts: the words of the question.
+        Whether it does is asked of every step up; a list goes down all steps, and up just one, to what is next above,
+        as does `where`. Words for it, such as `at any level`, are accounted for by that; `directly` is one step.
         """
-        if reading.plan is None:
+        plan, texts, own = reading.plan, asked.read.texts, asked.language
+        if plan is None or not own.direct_words.isdisjoint(texts):
             return reading
-        made = mapped(reading.plan, partial(self._all_steps, is_within=isinstance(reading.plan, a.Condition)))
-        said = {
-            doubt: texts[doubt.position] for doubt in reading.doubts if made != reading.plan and doubt.position >= 0
-        }
-        doubts = tuple(one for one in reading.doubts if said.get(one) not in lexicon.direct_words | lexicon.depth_words)
-        is_direct = not lexicon.direct_words.isdisjoint(texts)
-        return replace(reading, plan=reading.plan if is_direct else made, doubts=doubts)
+        made = mapped(plan, partial(self._all_steps, is_within=isinstance(plan, a.Condition), sort=asked.sort))
+        said = {one: texts[one.position] for one in reading.doubts if made != plan and one.position >= 0}
+        doubts = [one for one in reading.doubts if said.get(one) not in own.depth_words]
+        for part in parts(made):
+            repeated = [step.predicate for step in part.path.steps if step.is_repeated] if hasattr(part, "path") else []
+            if len(repeated) > 1:  # up and down again, or down by two names of one thing
+                doubts.append(unsaid(self.labels(repeated, in_grace=True)[repeated[-1]]))
+        return replace(reading, plan=made, doubts=tuple(dict.fromkeys(doubts)))
 
-    def _all_steps(self, part: Any, *, is_within: bool = False) -> Any:
+    def _all_steps(self, part: Any, *, is_within: bool = False, sort: str = "") -> Any:
         is_held = isinstance(part, a.Has | a.Lacks) and part.to is not None
         if not (is_held or isinstance(part, a.Ends)):
             return part
-        may_repeat = partial(self.profiler.vocabulary.may_repeat, is_within=is_within or is_held)
+        is_next = sort == "place" and not (is_within or is_held)
+        may_repeat = partial(self.profiler.vocabulary.may_repeat, is_within=is_within or is_held, is_next=is_next)
         steps = (one._replace(is_repeated=one.is_repeated or may_repeat(one)) for one in part.path.steps)
         return replace(part, path=PropertyPath(tuple(steps)))
 

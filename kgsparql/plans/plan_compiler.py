@@ -321,22 +321,21 @@ class PlanCompiler:
         group: list[g.Pattern] = []
         for i, step in enumerate(path.steps):
             ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
-            beside = path.steps[max(0, i - 1) : i + 2]
-            group += self._repeated(*ends, step.predicate) if step.is_repeated else self._said_of(*ends, step, beside)
+            is_last = i == (len(path.steps) - 1 if step.direction == "forward" else 0)
+            group += self._repeated(*ends, step.predicate) if step.is_repeated else self._said_of(*ends, step, is_last)
             if i and step.inverts(path.steps[i - 1]):
                 group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[i - 1])),))))
         return tuple(group)
 
-    def _said_of(self, subject: Variable, far: Variable, step: Step, beside: tuple[Step, ...]) -> Group:
+    def _said_of(self, subject: Variable, far: Variable, step: Step, is_last: bool) -> Group:
         """A step, in an ontology also as its restrictions say it: of a class, that each thing of it has some such.
 
         Who has tuna has fish, of which it is a kind. As evidence, plans name both: ``KnownGraph.with_kinds_below``.
 
         :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
-        :param beside: the step before and the one after it, which may lead from a node to its value.
+        :param is_last: its object is an end of the path, where a value is meant by the node that stands for it.
         """
-        value = self.vocabulary.valued.get(step.predicate)
-        if value is not None and {Step(value), Step(value, "inverse")}.isdisjoint(beside):
+        if is_last and (value := self.vocabulary.valued.get(step.predicate)) is not None:
             node = self.new("i")
             return (self._fact(subject, step.predicate, node), self._fact(node, value, far))
         if joined := self.vocabulary.joined.get(step.predicate):
@@ -360,15 +359,13 @@ class PlanCompiler:
     def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
         """One step or more; its facts are those on any way from one to the other."""
         onward, back = self.vocabulary.stated_by(predicate)
-        arms = (self._any_number(start, onward, end), *([self._any_number(end, back, start)] if back else []))
-        return arms[0] if len(arms) == 1 else (g.Union(arms),)
-
-    def _any_number(self, start: Variable, some: tuple[IRI, ...], end: Variable) -> Group:
+        some = (*map(Step, onward), *(Step(one, "inverse") for one in back))
         if self.facts is None:
             return (g.OneOfPredicates(start, some, end, then=some),)
         near, far = self.new("i"), self.new("i")
         before, after = g.OneOfPredicates(start, (), near, then=some), g.OneOfPredicates(far, (), end, then=some)
-        return (before, *self._any_of(near, some, far), after)
+        either = (self._any_of(near, onward, far), *([self._any_of(far, back, near)] if back else []))
+        return (before, *(either[0] if len(either) == 1 else (g.Union(either),)), after)
 
     def _any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
         if self.facts is None:

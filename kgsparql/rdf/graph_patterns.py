@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import QueryBindingError
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Term, Triple, validated
 
@@ -76,12 +77,12 @@ class Fact:
 
 @frozen
 class OneOfPredicates:
-    """One of several predicates from one node to another."""
+    """One of several predicates, or steps, from one node to another."""
 
     start: Node
-    predicates: tuple[IRI, ...]
+    predicates: tuple[IRI | Step, ...]
     end: Node
-    then: tuple[IRI, ...] = ()
+    then: tuple[IRI | Step, ...] = ()
 
 
 @frozen
@@ -213,7 +214,7 @@ def _pattern_text(pattern: Pattern, indent: str) -> str:
         case Fact(subject, predicate, far):
             return f"{indent}{_node_text(subject)} {_node_text(predicate)} {_node_text(far)} .\n"
         case OneOfPredicates():
-            path, then = ("|".join(str(validated(p)) for p in some) for some in (pattern.predicates, pattern.then))
+            path, then = ("|".join(map(_step_text, some)) for some in (pattern.predicates, pattern.then))
             steps = [f"({path})"] * bool(path) + [f"({then})*"] * bool(then)
             if path == then:  # Oxigraph took 70 s for what takes no millisecond so
                 steps = [f"({path})+"]
@@ -230,6 +231,12 @@ def _pattern_text(pattern: Pattern, indent: str) -> str:
             return f"{indent}{' UNION '.join(arms)}\n"
         case Select():
             return f"{indent}{{\n{_select_text(pattern, inner)}\n{indent}}}\n"
+
+
+def _step_text(step: IRI | Step) -> str:
+    if isinstance(step, IRI):
+        return str(validated(step))
+    return f"{'^' * (step.direction == 'inverse')}{validated(step.predicate)}"
 
 
 def _node_text(node: Node | BlankNode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -15,14 +15,12 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, split_camel_case
-from kgsparql.rdf.vocabulary import CLASS_KINDS, OF_ONTOLOGIES, RDF_TYPE, may_be_name
+from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
 from kgsparql.schema.patterns import patterns
 
 _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell what they are
 _CLASSES, _TOGETHER = 400, 20  # classes that are looked at; of which one query reads nodes
-_LITERALS, _LINKS = 3, 3  # predicates that a node has at most: to literals, and to things
-_SEVERAL = 3  # nodes, at least, where only their ends tell how they are joined
-_HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$|^\d*$", re.IGNORECASE)
+_HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGNORECASE)
 _READ: WeakKeyDictionary[KnowledgeGraph, dict[IRI, tuple[Joined, ...]]] = WeakKeyDictionary()
 
 
@@ -44,13 +42,12 @@ class Joined:
 
 
 def joining_classes(graph: KnowledgeGraph) -> dict[IRI, tuple[Joined, ...]]:
-    """Find the classes whose nodes only join things, each with how these are joined; both ways, where only kinds tell.
+    """Find the classes whose nodes only join two things, and predicates of such nodes, each with how these are joined.
 
-    So are the predicates of nodes, where these are called as what they lead to.
-
-    None at endpoints: it would be a query for every class. Nodes have no name, nothing leads to them, and each has one
-    fact by both predicates. Which of these leads to the subject is told by their names (``patterns.toml``), by the one
-    that is called as the class is, else by what they lead to, where nothing is at both ends.
+    None at endpoints: it would be a query for every class. Nodes have no name, their IRIs say nothing, nothing leads to
+    them, and they have two facts and no more. Which of these leads to the subject is told by their names
+    (``patterns.toml``), or by the one that is called as the class is. A predicate that is called as what it leads to
+    is a relation itself: the `employer` of an `employee`.
     """
     origin = graph.origin
     if not graph.is_embedded or not graph.held(frozenset((RDF_TYPE,))):
@@ -96,28 +93,26 @@ def _joining_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, tuple[Joined,
                 found[said["kind"]][said["x"]].append((predicate, said["y"]))
         for one in own[at : at + _TOGETHER]:
             links = _links(found[one])
-            if not links or not _is_nothing_led_to(graph, one):
-                continue
-            if ways := _ways(graph, one, links, found[one]):
-                yield one, ways
-            if len(ways) == 1:
-                yield from _by_role(graph, ways[0])
-            elif len(links) == 2 and all(map(_is_nameless, found[one])):
-                for way in ways or (Joined(one, *links[:2]), Joined(one, *links[1::-1])):
-                    yield from _by_role(graph, way)
+            if links and _is_nothing_led_to(graph, one):
+                if (way := _way(one, links)) is not None:
+                    yield one, (way,)
+                for by in (way,) if way is not None else (Joined(one, *links), Joined(one, *reversed(links))):
+                    yield from _by_role(graph, by)
 
 
 def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
-    """List the predicates by which every node leads to one thing; none where nodes are things themselves."""
-    once, others = Counter[IRI](), set[IRI]()
-    for facts in nodes.values():
-        counts = Counter(p for p, y in facts if p != RDF_TYPE and not isinstance(y, Literal))
-        once.update(p for p, number in counts.items() if number == 1)
-        others.update(p for p, y in facts if isinstance(y, Literal) or counts[p] > 1)
-        others.update(p for p, y in facts if p == RDF_TYPE and y in CLASS_KINDS)
-    always = sorted((p for p, number in once.items() if number == len(nodes)), key=str)
-    is_thing = any(map(may_be_name, others)) or RDF_TYPE in others or len(others) > _LITERALS
-    return [] if is_thing or not 2 <= len(once) <= _LINKS or len(always) < 2 else always
+    """List the two predicates by which every node leads to one thing; none where nodes are things themselves.
+
+    What has a name, a date, a number or a third link is asked for itself (which flights, how many orders), as is what
+    two of join the same things.
+    """
+    links = sorted({p for facts in nodes.values() for p, _ in facts if p != RDF_TYPE}, key=str)
+    ends = Counter(frozenset(one for one in facts if one[0] != RDF_TYPE) for facts in nodes.values())
+    joined = [dict(own) for own in ends]
+    is_of_links = all(len(own) == len(said) == 2 for own, said in zip(joined, ends, strict=True))
+    are_things = any(isinstance(y, Literal) for own in joined for y in own.values())
+    is_thing = are_things or not all(map(_is_nameless, nodes)) or max(ends.values(), default=0) > 1
+    return links if len(links) == 2 and is_of_links and not is_thing else []
 
 
 def _is_nothing_led_to(graph: KnowledgeGraph, kind: IRI) -> bool:
@@ -126,20 +121,19 @@ def _is_nothing_led_to(graph: KnowledgeGraph, kind: IRI) -> bool:
     return not graph.select(g.select_query("led_to", g.Select(((x, None),), (some, g.Fact(y, p, x)), limit=1)))
 
 
-def _ways(graph: KnowledgeGraph, kind: IRI, links: list[IRI], nodes: Collection[Term]) -> tuple[Joined, ...]:
-    """Tell which predicate leads to the subject, and which to the object; both ways, or none, where nothing tells."""
+def _way(kind: IRI, links: list[IRI]) -> Joined | None:
+    """Tell which predicate leads to the subject, and which to the object; ``None`` where their names do not."""
+    if _words(kind)[-1:] and _words(kind)[-1].endswith(tuple(patterns()["happening"])):
+        return None
     starts, ends = ([one for one in links if _is_called(one, role, kind)] for role in ("start", "end"))
     if len(starts) == len(ends) == 1:
-        return (Joined(kind, *starts, *ends),)
-    if len(links) > 2 or not all(map(_is_nameless, nodes)):  # it may be a thing: a chapter `of` a book, `by` somebody
-        return ()
-    ends = ends or [one for one in links if not starts and not {*_words(kind)}.isdisjoint(_words(one))]
-    if len(starts) + len(ends) == 1:
-        (other,) = {*links} - {*starts, *ends}
-        return (Joined(kind, *(starts or [other]), *(ends or [other])),)
-    if starts or ends or len(nodes) < _SEVERAL or _share_ends(graph, kind, links):
-        return ()
-    return Joined(kind, *links), Joined(kind, *reversed(links))
+        return Joined(kind, *starts, *ends)
+    of_kind = {*_words(kind)}
+    called = [one for one in links if of_kind.issubset(_words(one)) or of_kind.issuperset(_words(one))]
+    if starts or ends or len(called) != 1:
+        return None
+    (other,) = {*links} - {*called}
+    return Joined(kind, other, *called)
 
 
 def _by_role(graph: KnowledgeGraph, by: Joined) -> Iterator[tuple[IRI, tuple[Joined, ...]]]:
@@ -165,13 +159,6 @@ def _is_nameless(node: Term) -> bool:
     return not isinstance(node, IRI) or _HASH.search(local_name(node)) is not None
 
 
-def _share_ends(graph: KnowledgeGraph, kind: IRI, links: list[IRI]) -> bool:
-    """Whether anything is at both ends, so that nothing tells who does it from whom it is done to."""
-    x, z, y = map(Variable, ("x", "z", "y"))
-    first, second = ((g.Fact(one, RDF_TYPE, kind), g.Fact(one, by, y)) for one, by in zip((x, z), links, strict=True))
-    return bool(graph.select(g.select_query("both_ends", g.Select(((y, None),), (*first, *second), limit=1))))
-
-
 @cache
 def _words(iri: IRI) -> tuple[str, ...]:
     return tuple(normalised(split_camel_case(local_name(iri))).split())
@@ -180,7 +167,7 @@ def _words(iri: IRI) -> tuple[str, ...]:
 def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
     """Find the predicates that lead to nodes which stand for a value, each with the one that leads to the value.
 
-    Such a node has one value, no name, and one more fact at most: its unit.
+    Such a node has one value, and nothing else: with a unit, it is more than a number.
     """
     x, p, node, q, y = map(Variable, ("x", "p", "node", "q", "y"))
     found: dict[IRI, IRI] = {}
@@ -203,4 +190,4 @@ def _are_values(facts: Iterable[Solution], value: IRI) -> bool:
             own[one["node"]].append(one["q"])
         if one["q"] == value and not isinstance(one["y"], Literal):
             return False
-    return bool(own) and all(said.count(value) == 1 and len(said) <= 2 for said in own.values())
+    return bool(own) and all(said == [value] for said in own.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -71,7 +72,8 @@ class GraphVocabulary:
     def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
         """Make the vocabulary of a graph; where it sees that no class is below another, nothing leads to such."""
         narrower, labels = tuple(graph.held(frozenset((SUBCLASS_OF,)))), graph.naming.labels
-        if not graph.is_embedded or not graph.held(frozenset((ON_PROPERTY, *_DECLARING, RDF_TYPE))):
+        known = (*(one for pair in _pairs() for one in pair), *map(IRI, patterns()["value"]))
+        if not graph.is_embedded or not graph.held(frozenset((ON_PROPERTY, *_DECLARING, RDF_TYPE, *known))):
             return cls(narrower=narrower, labels=labels)
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
@@ -82,13 +84,14 @@ class GraphVocabulary:
             _READ[graph.origin] = read
         return replace(read, narrower=narrower, labels=labels)
 
-    def may_repeat(self, step: Step, *, is_within: bool) -> bool:
+    def may_repeat(self, step: Step, *, is_within: bool, is_next: bool = False) -> bool:
         """Tell whether what a step leads to is meant in any number of steps.
 
         :param is_within: it is asked whether something stands in another; else what stands next above it is meant.
+        :param is_next: what is next is meant by what is declared to be transitive, too: where something is.
         """
         if step.predicate in self.transitive:
-            return True
+            return not (is_next and step.direction == "forward")
         one, to_narrower = step.predicate.value, "down" if step.direction == "forward" else "up"
         return one in patterns()[to_narrower] or (is_within and one in patterns()["up"] | patterns()["down"])
 
@@ -129,6 +132,13 @@ def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
     return has_classes and not has_things
 
 
+@cache
+def _pairs() -> tuple[tuple[IRI, IRI], ...]:
+    """List the predicates that state the same from either end."""
+    split = (pair.split() for pair in sorted(patterns()["inverse"]))
+    return tuple((IRI(one), IRI(other)) for one, other in split)
+
+
 def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
     """Read by which other predicates what a predicate says is stated, those below and those that lead back."""
     x, by, y = map(Variable, ("x", "by", "y"))
@@ -144,7 +154,7 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
             ways[other].add(Step(one, "inverse" if how in {INVERSE_OF, SYMMETRIC} else "forward"))
             if how in {INVERSE_OF, EQUIVALENT_PROPERTY}:
                 ways[one].add(Step(other, "inverse" if how == INVERSE_OF else "forward"))
-    for one, other in (map(IRI, pair.split()) for pair in sorted(patterns()["inverse"])):
+    for one, other in _pairs():
         if graph.held(frozenset((one, other))):
             ways[one].add(Step(other, "inverse"))
             ways[other].add(Step(one, "inverse"))

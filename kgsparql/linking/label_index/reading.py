@@ -339,10 +339,12 @@ class _Reader:
     def _rows_of_one(self, iri: str, found: list[_Read]) -> list[LabelRow]:
         """Make all rows of an IRI, sorted; with the end of an IRI that has no readable name, if it means something."""
         names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
-        if not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
-            term = IRI(iri)
-            name = name_of_code(term) or clean_text(local_name(term))
-            if (not self.names_entity or has_readable_end(name)) and not is_mediator(term) and iri not in self.pages:
+        term = IRI(iri)
+        name = name_of_code(term) or clean_text(local_name(term))
+        is_code = bool(self.graph.naming.measured) and name.isalnum() and name[0].isalpha()  # machine `m3`, by its end
+        if is_code or not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
+            may_be = is_code or not self.names_entity or has_readable_end(name)
+            if may_be and not is_mediator(term) and iri not in self.pages:
                 key = normalised(name)
                 if key and key not in {row.key for row in names}:
                     names.append(LabelRow(iri, name, key, "derived"))
