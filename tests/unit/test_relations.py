@@ -88,7 +88,8 @@ THINGS = """
 :Flight a rdfs:Class ; rdfs:label "flight" . :Order a rdfs:Class ; rdfs:label "order" . :Visit a rdfs:Class ;
 rdfs:label "visit" . :oslo rdfs:label "Oslo" . :rome rdfs:label "Rome" . :ann rdfs:label "Ann" .
 [] a :Flight ; :from :oslo ; :to :rome ; :number "SK 41" . [] a :Flight ; :from :oslo ; :to :rome ; :number "SK 43" .
-<http://e.org/order/1003> a :Order ; :customer :ann ; :product :rome . <http://e.org/order/1004> a :Order ; :customer :ann ;
+<http://e.org/order/1003> a :Order ; :customer :ann ; :product :rome .
+<http://e.org/order/1004> a :Order ; :customer :ann ;
 :product :oslo . [] a :Visit ; :subject :ann ; :object :oslo . [] a :Visit ; :subject :ann ; :object :oslo .
 """
 
