@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 _WrittenTerm = Annotated[Term, PlainValidator(parse_term), PlainSerializer(str)]
 """A term that JSON has in N-Triples syntax."""
-_WrittenIRI = Annotated[IRI, PlainValidator(iri), PlainSerializer(lambda term: term.value)]
+WrittenIRI = Annotated[IRI, PlainValidator(lambda text: iri(str(text))), PlainSerializer(lambda term: term.value)]
 _WrittenTriple = Annotated[
     Triple,
     PlainValidator(lambda terms: Triple(*map(parse_term, terms))),
@@ -41,7 +41,7 @@ class GoldAnswer:
 class Topic:
     """Entity that a question is about."""
 
-    iri: _WrittenIRI
+    iri: WrittenIRI
     label: str = ""
 
 

@@ -120,7 +120,7 @@ def _own_name(path: Path, usual: str) -> str:
 class _Entries(NamedTuple):
     """What a file has of questions.
 
-    :param numbered: each entry with its number, or the error that it could not be read for.
+    :param numbered: each entry with its number; JSON as text.
     :param where: what stands between the file and the number: ``:`` before that of a line.
     """
 
@@ -157,13 +157,15 @@ def _entries_of(path: Path) -> _Entries:
     """Read a file of any format, which its ending tells."""
     suffix, text = Path(path.name.lower().removesuffix(".gz")).suffix, _file_text(path)
     if suffix in {".jsonl", ".ndjson"}:
-        lines = ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
-        return _Entries(OwnEntry, ((n, _value_or_error(line)) for n, line in lines), ":")
+        return _Entries(OwnEntry, ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()), ":")
     if suffix not in _QUESTIONS:
         raise _unknown_format(path)
-    data = _value_or_error(text) if suffix == ".json" else _yaml_value(path, text)
-    if isinstance(data, DataError):
-        raise _unknown_format(path, f" ({data.message})")
+    try:
+        data = from_json(text) if suffix == ".json" else _yaml_value(path, text)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise _unknown_format(path, f" (not JSON: {error})") from error
     model: type[Entry] = QaldEntry if suffix == ".json" else Text2SparqlEntry
     if suffix == ".json" and isinstance(data, list):
         model, data = OwnEntry, {"questions": data}
@@ -195,14 +197,6 @@ def _file_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8") from error
-
-
-def _value_or_error(text: str) -> Any:
-    """Read a JSON value as the standard has it: no ``NaN``, no half of a character, not too deep."""
-    try:
-        return from_json(text, allow_inf_nan=False)
-    except ValueError as error:
-        return DataError(f"not JSON: {error}")
 
 
 def _yaml_value(path: Path, text: str) -> Any:

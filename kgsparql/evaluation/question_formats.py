@@ -22,15 +22,14 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    PlainValidator,
     ValidationError,
     model_validator,
 )
 from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
-from kgsparql.errors import InputError, IriError, KgsparqlError, why_invalid
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
+from kgsparql.errors import InputError, IriError, why_invalid
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, WrittenIRI, gold_terms
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
@@ -43,15 +42,8 @@ _NAME = re.compile(r"<([^<>\s]*)>|(?<![\w:<])([\w.-]*):((?:[^\W]|[-.%()',&+!*]|\
 _BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct/P31>)\s+$")
 
 
-def _as_iri(value: Any) -> IRI:
-    if not isinstance(value, str):
-        raise InputError("an IRI is a text")
-    return iri(value)
-
-
 # A number or boolean is written as in JSON.
 Text = Annotated[str, BeforeValidator(lambda own: json.dumps(own) if isinstance(own, int | float) else own)]
-Iri = Annotated[IRI, PlainValidator(_as_iri)]
 Asked = Annotated[str, AfterValidator(checked_question)]
 # The SPARQL, also out of an object that it is in.
 Queried = Annotated[str, BeforeValidator(lambda own: own.get("sparql") or "" if isinstance(own, Mapping) else own)]
@@ -93,27 +85,18 @@ class Folder(_WithoutNulls):
 def question_of(model: type[Entry], value: Any, number: int, language: str) -> Question:
     """Read one question.
 
-    :param value: the entry, or the error that it could not be read for.
+    :param value: the entry, as JSON or as that says.
     :param number: its id, if it has none.
     :raises InputError: if it cannot be used, with the reason.
     """
-    if isinstance(value, KgsparqlError):
-        raise value
-    if not isinstance(value, Mapping):
-        raise InputError(f"no object but {printable(json.dumps(value, default=str), 40)}")
     try:
-        entry = model.model_validate(value)
+        entry = model.model_validate_json(value) if isinstance(value, str) else model.model_validate(value)
     except ValidationError as error:
         raise InputError(why_invalid(error)) from error
     question = entry.to_question(language)
     if question.answers is None and not (question.sparql.strip() or question.golden_triples):
         raise InputError("no answers, and no SPARQL that finds them")
     return replace(question, id=printable(entry.id, 200) or str(number))
-
-
-class _TopicEntry(_WithoutNulls):
-    iri: Iri
-    label: str = ""
 
 
 class _TripleEntry(_WithoutNulls):
@@ -133,8 +116,8 @@ class OwnEntry(Entry):
 
     question: Asked
     answers: list[Text] | None = None
-    answer_iris: list[Iri] | None = None
-    topic_entities: list[_TopicEntry] = []
+    answer_iris: list[WrittenIRI] | None = None
+    topic_entities: list[Topic] = []
     hops: Annotated[int, Field(ge=0)] | None = None
     type: str = ""
     path: list[Text] = []
@@ -144,10 +127,10 @@ class OwnEntry(Entry):
 
     def to_question(self, _: str, /) -> Question:
         """Make the question."""
-        topics = {topic.iri: topic.label for topic in reversed(self.topic_entities)}
+        topics = {topic.iri: topic for topic in reversed(self.topic_entities)}
         return Question(
             id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris),
-            topics=tuple(Topic(term, label) for term, label in reversed(topics.items())), hops=self.hops,
+            topics=tuple(topics.values())[::-1], hops=self.hops,
             type=self.type, path=tuple(self.path), sparql=self.sparql,
             golden_triples=tuple(entry.to_triple() for entry in self.golden_triples),
             rows=tuple(tuple(GoldAnswer(None, text) for text in row) for row in self.rows),

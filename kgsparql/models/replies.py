@@ -30,8 +30,19 @@ _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0"
 _WHOLE = re.compile(r"-?\d{1,9}(?:\.0+)?")
 _LIST = re.compile(r"-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,1000}\.?")
 _SHARE = re.compile(r"([-+\d.eE]{1,30})\s?(%|/\s?\d{1,4})?")
-_UNKNOWN = frozenset(  # what a model says that does not know, as :func:`normalised` has it
-    {"", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown"}
+UNKNOWN = frozenset(  # what a model says that does not know, as :func:`normalised` has it
+    {
+        "",
+        "unknown",
+        "not known",
+        "none",
+        "n a",
+        "i do not know",
+        "i don t know",
+        "i am not sure",
+        "it is unknown",
+        "no answer",
+    }
 )
 _MAX_SEARCH = 200
 _MAX_SAID = 200  # characters of a step in a model's words
@@ -319,4 +330,4 @@ def own_knowledge(text: str) -> str:
     members = members_of(body)
     answer = first_member(members, "answer", "response") if members else plain_text(body)
     said = answer.strip() if isinstance(answer, str) else ""
-    return "" if normalised(said) in _UNKNOWN else said
+    return "" if normalised(said) in UNKNOWN else said

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from kgsparql import retrievers
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.retriever import AUTO, Cost, Retriever, Within
+from kgsparql.answering.retriever import AUTO, Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import asdict, frozen
-from kgsparql.errors import InputError, ModelReplyError, OptionError, redacted
+from kgsparql.errors import InputError, OptionError, redacted
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
 from kgsparql.models.chat_completion import Call, plain
-from kgsparql.models.reply_json import json_value
+from kgsparql.models.replies import UNKNOWN
+from kgsparql.models.reply_json import json_value, unusable
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, normalised, printable, whole_number
+from kgsparql.storage.files import digest_of
 
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
 NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model
@@ -149,7 +149,8 @@ def configuration(
         "python": platform.python_version(),
         "dataset": {
             "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
-            "sha256": _questions_hash(dataset.questions), "questions_sha256": _questions_hash(plan.questions),
+            "sha256": digest_of([one.to_json() for one in dataset.questions]),
+            "questions_sha256": digest_of([one.to_json() for one in plan.questions]),
         },
         "graph": {
             "name": graph.name if "://" in graph.name else Path(graph.name).name,  # no folders of this machine
@@ -188,11 +189,6 @@ def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) 
         raise InputError(about, hint="the same command, or another directory")
 
 
-def _questions_hash(questions: Iterable[Question]) -> str:
-    lines = (json.dumps(question.to_json(), ensure_ascii=False, sort_keys=True) for question in questions)
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
-
-
 def now() -> str:
     """Return the time, as a run writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -209,25 +205,18 @@ an empty list. Reply with JSON only. An example, for another question:
 
 NOT_KNOWN = "The model does not know the answer."
 
-_NOT_KNOWN_REPLIES = frozenset({"unknown", "not known", "none", "n a", "i do not know", "i don t know", "no answer"})
-"""Normalised replies of a model that knows no answer."""
-
+_MAX_NAMES = 100  # that are read of a reply
 _MAX_NAME_CHARACTERS = 300  # a longer answer is a sentence, not a name
 
 
 @frozen
 class ClosedBook(Retriever):
-    """Model that is asked without the graph: its answers are literals without evidence, grounded in the ``model``.
-
-    :param most: names that are read of a reply.
-    """
+    """Model that is asked without the graph: its answers are literals without evidence, grounded in the ``model``."""
 
     name: ClassVar[str] = "closed_book"
     summary: ClassVar[str] = "the model alone, without the graph"
     source: ClassVar[str] = "a baseline of every paper in the field"
     asks_on_the_way: ClassVar[bool] = True
-
-    most: Annotated[int, Within(1, 1_000)] = 100
 
     def cost(self, *, entities: int = 1, **_: int) -> Cost:
         """Bound what a question costs: one call, and the queries about its entities."""
@@ -242,10 +231,9 @@ class ClosedBook(Retriever):
             return Retrieval()
         asked = f"Question: {plain(session.question, 4_000)}"
         call = Call("closed book", CLOSED_BOOK_RULES, asked, {"answers": [str]}, _answer_names)
-        found = session.ask_model(call, required=True) or []
-        if not found:
+        kept = (session.ask_model(call, required=True) or [])[:_MAX_NAMES]
+        if not kept:
             return Retrieval(draft=Draft(NOT_KNOWN, grounding="model", sufficient=False))
-        kept = found[: self.most]
         answers = tuple(AnswerTerm(Literal(name), name, 1 / place) for place, name in enumerate(kept, 1))
         return Retrieval(draft=Draft("; ".join(kept), answers=answers, grounding="model"))
 
@@ -258,14 +246,11 @@ def _answer_names(text: str) -> list[str]:
     """
     value = json_value(text)
     listed = value.get("answers", value.get("answer")) if isinstance(value, dict) else value
-    if isinstance(listed, str | int | float):
-        listed = [listed]
+    listed = [listed] if isinstance(listed, str | int | float) else listed
     if not isinstance(listed, list):
-        raise ModelReplyError("there is no list of answers in the reply", code="E_LLM_FORMAT")
+        raise unusable(text, "a list of answers")
+    said = (printable(str(one), _MAX_NAME_CHARACTERS) for one in listed if isinstance(one, str | int | float))
     names: dict[str, str] = {}
-    for entry in listed:
-        name = " ".join(printable(str(entry), _MAX_NAME_CHARACTERS).split())
-        key = normalised(name) if isinstance(entry, str | int | float) else ""
-        if key and key not in _NOT_KNOWN_REPLIES:
-            names.setdefault(key, name)
-    return list(names.values())
+    for name in said:
+        names.setdefault(normalised(name), " ".join(name.split()))
+    return [name for key, name in names.items() if key not in UNKNOWN]
