@@ -65,13 +65,14 @@ class Guard:
             location = quote("/" + scope["path"].lstrip("/\\"))  # never another host, and free of the token
             reply = RedirectResponse(location, 303)
             reply.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
-        if reply is None and scope["path"] != SPARQL_PATH:  # which bounds what it reads itself
+        if reply is None:
+            most = _most_bytes(scope["path"])
             try:
-                body = await _bounded_body(request)
+                body = await _bounded_body(request, most)
             except ClientDisconnect:
                 return
             if body is None:
-                reply = _too_large(MOST_BODY_BYTES)
+                reply = _too_large(most)
             else:
                 receive = _receive_after({"type": "http.request", "body": body, "more_body": False}, receive)
         await (reply or self._app)(scope, receive, send_with_headers)
@@ -95,9 +96,8 @@ class Guard:
             reply.headers["connection"] = "close"
             return reply
         length = headers.get("content-length", "0")
-        most = MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
-        if not length.isdecimal() or int(length) > most:
-            return _too_large(most)
+        if not length.isdecimal() or int(length) > _most_bytes(path):
+            return _too_large(_most_bytes(path))
         if self._token and path != "/healthz" and not self._has_token(request):
             return refused_response(
                 401, "a token is needed", "open the address with ?token=… that was printed when it started"
@@ -121,14 +121,18 @@ def _too_large(most: int) -> Response:
     return refused_response(413, f"the request is larger than {most:,} bytes", "send less")
 
 
-async def _bounded_body(request: Request) -> bytes | None:
-    """Read the body; ``None`` if it is larger than a body may be."""
-    body = b""
+def _most_bytes(path: str) -> int:
+    return MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
+
+
+async def _bounded_body(request: Request, most: int) -> bytes | None:
+    """Read the body; ``None`` if it is larger than that."""
+    body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MOST_BODY_BYTES:
+        if len(body) > most:
             return None
-    return body
+    return bytes(body)
 
 
 def _receive_after(message: Message, receive: Receive) -> Receive:

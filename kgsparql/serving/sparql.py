@@ -11,12 +11,13 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -33,10 +34,7 @@ from kgsparql.graphs.user_query import (
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import ClosedAtExit
-from kgsparql.serving.guards import MOST_QUERY_BYTES, SPARQL_PATH
-
-_DRAINED_BYTES = 4 * MOST_QUERY_BYTES
-"""A body that is too large is read so far, since a client that still writes does not read the reply."""
+from kgsparql.serving.guards import SPARQL_PATH
 
 _MEDIA_TYPES = {
     "json": ("application/sparql-results+json", "application/json"),
@@ -128,20 +126,9 @@ async def _posted_query(request: Request, in_url: str | None) -> str | None:
         raise InputError(_READ_ONLY, refused=403)
     if kind not in {_FORM, _QUERY}:
         raise InputError(f"send a query as {_FORM} or {_QUERY}", refused=415)
-    body, seen = bytearray(), 0
-    try:
-        async for chunk in request.stream():
-            seen += len(chunk)
-            body += chunk if seen <= MOST_QUERY_BYTES else b""
-            if seen > _DRAINED_BYTES:
-                break
-    except ClientDisconnect as error:
-        raise InputError("the request has no end") from error
-    if seen > MOST_QUERY_BYTES:
-        raise InputError(f"the request is larger than {MOST_QUERY_BYTES:,} bytes", refused=413)
     if kind == _QUERY and in_url is not None:
         raise InputError("there are two queries: in the body and in the URL")
-    return _query_in(bytes(body)) if kind == _FORM else _decoded_text(bytes(body))
+    return (_query_in if kind == _FORM else _decoded_text)(await request.body())
 
 
 def _query_in(parameters: bytes) -> str | None:
@@ -196,31 +183,27 @@ def _chosen_format(request: Request, forms: Iterable[str], kind: str) -> str:
 def best_offered(accept: str, offered: Mapping[str, Sequence[str]]) -> str | None:
     """Choose the format that an ``Accept`` header likes best; of equals the first that is offered.
 
-    The most specific range that a media type matches counts, as RFC 9110 has it; an empty header likes everything.
-
+    Of an unknown name nothing is liked, nor what has a quality that is no number; an empty header likes everything.
 
     >>> offered = {"json": ["application/sparql-results+json", "application/json"], "csv": ["text/csv"]}
     >>> [best_offered(accept, offered) for accept in ("", "text/*;q=.5", "application/json, text/csv", "a/b")]
     ['json', 'csv', 'json', None]
     """
-    ranges = dict(_ranges_of(accept)) or {"*/*": 1.0}
-    liked = {}
-    for form, (own, *others) in offered.items():
-        matching = (own, f"{own.partition('/')[0]}/*", "*/*")
-        own_quality = next((ranges[name] for name in matching if name in ranges), 0.0)
-        liked[form] = max(own_quality, *(ranges.get(other, 0.0) for other in others), 0.0)
+    ranges = sorted(_ranges_of(accept or "*/*"), key=lambda one: one[0].count("*"))  # the most specific counts
+    liked = {
+        form: next((quality for name, quality in ranges if name in others or fnmatchcase(own, name)), 0.0)
+        for form, (own, *others) in offered.items()
+    }
     best = max(liked, key=liked.__getitem__)
     return best if liked[best] > 0 else None
 
 
 def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
-    """Read the media ranges of a header with their qualities; one whose quality is no number is not liked."""
-    for part in accept.split(","):
-        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        quality = dict(piece.partition("=")[::2] for piece in parameters).get("q", "1")
-        is_right = re.fullmatch(r"[01]?(\.\d*)?", quality) is not None and quality.strip(".") != ""
-        if name:
-            yield name, min(float(quality), 1.0) if is_right else 0.0
+    """Read the media ranges of a header with their qualities."""
+    for part in accept.lower().split(","):
+        name, _, parameters = part.partition(";")
+        quality = re.search(r"\bq\s*=\s*(\d+\.?\d*|\.\d+|)", parameters)
+        yield name.strip(), 1.0 if quality is None else float(quality[1] or 0)
 
 
 class BoundedQueries(ClosedAtExit):

@@ -12,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.serving.guards import Guard
 from kgsparql.serving.sparql import BoundedQueries, sparql_route
 from tests.endpoints.ports import listener
 
@@ -60,7 +61,8 @@ def _reply(response: HTTPResponse) -> Reply:
 def sparql_server(knowledge: KnowledgeBase, **limits: float) -> Iterator[SparqlServer]:
     """A server of a graph, with limits of :class:`BoundedQueries`."""
     with listener() as sock, BoundedQueries(knowledge, **limits) as queries:  # type: ignore[arg-type]
-        app = Starlette(routes=[sparql_route(queries)])
+        port = sock.getsockname()[1]
+        app = Guard(Starlette(routes=[sparql_route(queries)]), host="127.0.0.1", port=port)
         config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
@@ -68,7 +70,7 @@ def sparql_server(knowledge: KnowledgeBase, **limits: float) -> Iterator[SparqlS
         try:
             while not server.started:
                 time.sleep(0.01)
-            yield SparqlServer(sock.getsockname()[1], queries)
+            yield SparqlServer(port, queries)
         finally:
             server.should_exit = True
             thread.join()
