@@ -3,6 +3,7 @@
 ``UPDATE_README=1 pytest tests/test_readme.py`` rewrites what is shown.
 """
 
+import json
 import os
 import re
 import shlex
@@ -72,7 +73,14 @@ def test_a_page_shows_what_its_commands_print(name: str, monkeypatch: pytest.Mon
 
 
 def test_the_table_of_methods_is_what_the_command_prints() -> None:
-    now = printed("kgsparql retrievers -f md")
+    lines = ["| method | evidence | calls | rounds | queries | source |", "|---|---|---|---|---|---|"]
+    for one in json.loads(printed("kgsparql retrievers -f json")):
+        given = (", ".join(f"{name} = {own}" for name, own in cost["where"].items()) for cost in one["cost"].values())
+        costs = [
+            f"{c['value']:,}" + f" ({own})" * bool(own) for c, own in zip(one["cost"].values(), given, strict=True)
+        ]
+        lines.append(f"| `{one['name']}` | {one['summary']} | {' | '.join(costs)} | {one['source']} |")
+    now = "\n".join([*lines, ""])
     text = README.read_text(encoding="utf-8")
     table = re.compile(r"(?<=<!-- methods -->\n\n).*?(?=\n<!-- end of methods -->)", re.DOTALL)
     assert table.search(text)

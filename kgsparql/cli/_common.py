@@ -307,7 +307,7 @@ def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] 
 # -- The result ---------------------------------------------------------------------------------------------------
 
 
-def write(text: str, output: Path | None) -> None:
+def write(text: str | bytes, output: Path | None) -> None:
     """Write the result to stdout or a file, in UTF-8, with a line end at its end."""
     write_lines([text], output)
 
@@ -317,17 +317,12 @@ def write_json(value: object, output: Path | None) -> None:
     write(json.dumps(value, ensure_ascii=False, indent=2), output)
 
 
-def write_bytes(data: bytes, output: Path | None) -> None:
-    """Write bytes as they are; errors as of :func:`write`."""
-    with _opened_output(output) as file:
-        file.write(data)
-
-
-def write_lines(results: Iterable[str], output: Path | None) -> None:
+def write_lines(results: Iterable[str | bytes], output: Path | None) -> None:
     """Write each result as soon as it is there; errors as of :func:`write`."""
     with _opened_output(output) as file:
         for text in results:
-            file.write((text if text.endswith("\n") or not text else text + "\n").encode("utf-8", "replace"))
+            data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+            file.write(data if data.endswith(b"\n") or not data else data + b"\n")
             file.flush()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings
-from kgsparql.dataclasses import asdict, dataclass, fields
+from kgsparql.dataclasses import asdict, dataclass, fields, frozen
 from kgsparql.errors import KEY_VARIABLE, CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
 
@@ -139,7 +139,7 @@ class GraphOptions(FileOptions):
             )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelOptions:
     """The language model."""
 
@@ -197,7 +197,7 @@ class ModelOptions:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class LimitOptions:
     """What one question may cost."""
 

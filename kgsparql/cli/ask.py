@@ -26,7 +26,7 @@ from kgsparql.cli._options import (
     logged,
     opened_to_ask,
 )
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import (
     BudgetExceededError,
     CancelledError,
@@ -48,7 +48,7 @@ _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph"
 _MOST_WAITED_S = 600.0  # for an endpoint or a model server that says when to come back, since the last answer
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class AnswerOptions:
     """How a question is answered, and how the answer is shown."""
 

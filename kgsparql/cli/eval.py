@@ -22,7 +22,7 @@ from kgsparql.cli._options import (
     opened_to_ask,
     options_of,
 )
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import DataError, InputError
 from kgsparql.linking.words import comma_separated, counted
 from kgsparql.rdf.terms import printable
@@ -95,7 +95,7 @@ def make(
     graph.say(f"measure: kgsparql eval {output} {'-k GRAPH ' * (not is_file)}-o RUN")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class RunOptions:
     """Which questions, with which methods, and into which directory; each field is an option of the command line."""
 
@@ -233,16 +233,13 @@ def compare(
     from kgsparql.evaluation.comparison import compare as compared
     from kgsparql.evaluation.runs.directory import Run
 
-    write = {
-        "text": report.comparison_text,
-        "csv": report.comparison_csv, "json": report.comparison_json,
-    }  # fmt: skip
+    write = {"text": report.comparison_text, "csv": report.comparison_csv, "json": report.comparison_json}
     form = c.chosen_format(form or c.guessed_format(output), None, tuple(write))
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
     found = compared(opened, metrics=comma_separated(metrics))
-    c.write_bytes(write[form](found).encode("utf-8", "replace"), output)
+    c.write(write[form](found), output)
 
 
 evaluate = c.group(

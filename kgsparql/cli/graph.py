@@ -11,7 +11,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import FileOptions, GraphOptions
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.linking.words import words as words_of
@@ -96,7 +96,7 @@ def _say_what_was_indexed(graph: GraphOptions, edges: int, texts: IndexedTexts |
         graph.say("no label of the graph is in these documents: they will not be found")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class LookupOptions(c.ShownOptions):
     """How much of a result is shown, and how."""
 
@@ -199,9 +199,7 @@ def paths(
 
 @c.command
 def info(
-    graph: GraphOptions,
-    form: Annotated[str | None, c.format_option("Output: text or json.")] = None,
-    output: c.OutputOption = None, lang: c.LangOption = "en",
+    graph: GraphOptions, to: c.ShownOptions, lang: c.LangOption = "en",
 ) -> None:  # fmt: skip
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
 
@@ -212,17 +210,13 @@ def info(
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.made_questions.examples import example_questions
 
-    form = c.chosen_format(form, output, ("text", "json"))
     # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
     with graph.opened(lang=lang, embedder="none") as knowledge:
         own: dict[str, Any] = {"languages": knowledge.languages, "embedder": "none", "index": graph.index}
         members = knowledge.graph.members
         each = [KnowledgeBase(one, **own) for one in members] if len(members) > 1 else [knowledge]
         graphs = [{**one.info(), "example_questions": example_questions(one)} for one in each]
-    if form == "json":
-        c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
-    else:
-        c.write("\n".join(line for facts in graphs for line in _info_lines(facts)), output)
+    to.write(graphs if len(graphs) > 1 else graphs[0], (line for facts in graphs for line in _info_lines(facts)))
 
 
 def _end_text(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) -> str:

@@ -56,8 +56,7 @@ def query(
     what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
     c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s" if verbose else "")
     c.say(f"nothing: {why}" if why else "")
-    data = serialise(result, form, prefixes=prefixes)
-    c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
+    c.write(serialise(result, form, prefixes=prefixes), output)
     if result.cut is not None:
         c.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")  # with -q, too: it is as an error
         raise typer.Exit(BudgetExceededError.exit_code)

@@ -11,7 +11,6 @@ from kgsparql.cli import _common as c
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
-_FORMATS = ("text", "md", "json")
 _COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}
 
 
@@ -34,15 +33,13 @@ def retrievers(
     name: Annotated[
         str | None, typer.Argument(help="A method, to see its options; all of them without a name.")
     ] = None,
-    form: Annotated[str | None, c.format_option(f"Output: {', '.join(_FORMATS)}.")] = None,
-    output: c.OutputOption = None,
-    debug: c.DebugOption = False,
+    *,
+    to: c.AloneOptions,
 ) -> None:
     """List the methods with what each spends at most on a question, or one of them with its options."""
     from kgsparql.retrievers import find, names
     from kgsparql.retrievers._loading import description_of
 
-    form = c.chosen_format(form, output, _FORMATS)
     found = []
     for one in names() if name is None else [name]:
         try:
@@ -51,12 +48,10 @@ def retrievers(
             if name is not None:
                 raise
             c.show_error(error)
-    if form == "json":
-        c.write_json(found if name is None else found[0], output)
-    elif form == "md":
-        c.write("\n".join(_methods_table(found)), output)
+    if name is None:
+        to.write(found, _methods_lines(found))
     else:
-        c.write("\n".join(_methods_lines(found) if name is None else _method_lines(found[0])), output)
+        to.write(found[0], _method_lines(found[0]))
 
 
 def _methods_lines(found: list[dict[str, Any]]) -> Iterator[str]:
@@ -81,13 +76,6 @@ def _method_lines(one: dict[str, Any]) -> Iterator[str]:
     for option in one["options"]:
         about = f"{printable(option['about'])} ({option['type']}; default {option['default'] or 'nothing'})"
         yield f"  {option['name']:<{width}}  {about}"
-
-
-def _methods_table(found: list[dict[str, Any]]) -> Iterator[str]:
-    yield "| method | evidence | calls | rounds | queries | source |\n|---|---|---|---|---|---|"
-    for one in found:
-        summary, source = (printable(text, 500).replace("|", "\\|") for text in (one["summary"], one["source"]))
-        yield f"| `{one['name']}` | {summary} | {' | '.join(map(_bound_text, one['cost'].values()))} | {source} |"
 
 
 def _bound_text(bound: dict[str, Any]) -> str:

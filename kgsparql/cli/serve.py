@@ -24,7 +24,7 @@ from kgsparql.cli._options import (
     ModelOptions,
     opened_to_ask,
 )
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "KGSPARQL_TOKEN"  # noqa: S105 - its name
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ServedMethodOptions:
     """How questions are answered that a page or a client asks."""
 
@@ -47,7 +47,7 @@ class ServedMethodOptions:
     lang: c.LangOption = "en"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ServeOptions:
     """Where the page listens, and what it offers."""
 
