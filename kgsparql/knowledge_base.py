@@ -39,7 +39,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import check, terms_in
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.rdf.terms import IRI, Json, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load
 from kgsparql.schema.vocabulary import GraphVocabulary
@@ -401,7 +401,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             self._note(line)
         return found
 
-    def info(self, *, shown: int = 10) -> dict[str, Any]:
+    def info(self, *, shown: int = 10) -> Json:
         """Describe the graph as a JSON object: sources, triples, named graphs, commonest classes and predicates.
 
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.

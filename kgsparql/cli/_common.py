@@ -21,7 +21,7 @@ from kgsparql.cli._removed import refuse_removed
 from kgsparql.cli._settings import Command, Group, settings
 from kgsparql.dataclasses import dataclass, fields, is_dataclass
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, redacted
-from kgsparql.rdf.terms import Literal, printable, validated
+from kgsparql.rdf.terms import Json, Literal, printable, validated
 
 if TYPE_CHECKING:
     from kgsparql.events import Event
@@ -66,7 +66,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     A parameter that is a dataclass of options becomes the options that are its fields.
     """
     own = inspect.signature(function, eval_str=True).parameters
-    groups: dict[str, Any] = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
+    groups: Json = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
     parameters = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, parameter in own.items()
@@ -191,7 +191,7 @@ class Progress:
     def __init__(self, *, quiet: bool) -> None:
         self._enabled = sys.stderr.isatty() and not quiet
         self._bar: Any = None
-        self._tasks: dict[str, Any] = {}
+        self._tasks: Json = {}
 
     def __enter__(self) -> Self:
         return self

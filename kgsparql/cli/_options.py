@@ -14,7 +14,7 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings
 from kgsparql.dataclasses import asdict, dataclass, fields, frozen
 from kgsparql.errors import KEY_VARIABLE, CancelledError, InputError, KgsparqlError, OptionError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -76,7 +76,7 @@ class FileOptions:
     ] = False
 
     @property
-    def reading(self) -> dict[str, Any]:
+    def reading(self) -> Json:
         """The options of :class:`kgsparql.graphs.files.ReadOptions`."""
         return {"format": self.input_format, "base": self.base, "skip_bad": self.skip_bad}
 
@@ -118,7 +118,7 @@ class GraphOptions(FileOptions):
         return named
 
     @property
-    def reading(self) -> dict[str, Any]:
+    def reading(self) -> Json:
         """The options of :func:`kgsparql.graphs.open_graph`."""
         return {**super().reading, "cache": not self.no_cache}
 

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from kgsparql.cli._removed import refuse_removed, removed_things
 from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import OptionError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the user's own; ``none`` reads no file at all."""
@@ -64,12 +64,12 @@ KEYS = {
 _TABLES = {"graphs", *(key.partition(".")[0] for key in KEYS if "." in key)}
 
 
-def _read_settings(path: Path) -> dict[str, Any]:
+def _read_settings(path: Path) -> Json:
     """Read the settings of a file by their keys, such as ``model.name``.
 
     :raises OptionError: for a file that cannot be read, or says what no file can say, with the line or the key.
     """
-    written: dict[str, Any] = {}
+    written: Json = {}
     for table, value in _toml_of(path).items():
         is_table = table in _TABLES and isinstance(value, dict)
         written |= {f"{table}.{name}": own for name, own in value.items()} if is_table else {table: value}
@@ -104,7 +104,7 @@ def _of_kind(key: str, kind: str, value: Any) -> Any:
     raise ValueError(f"{key}: write a {kind.removesuffix('s')}{', or a list of them' if kind.endswith('s') else ''}")
 
 
-def _toml_of(path: Path) -> dict[str, Any]:
+def _toml_of(path: Path) -> Json:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
@@ -241,7 +241,7 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
     if not found.values:
         return args
     held = found.values
-    values: dict[str, Any] = {
+    values: Json = {
         own.option: held[key]
         for key, own in KEYS.items()
         if own.option and key in held and not (own.variable and os.environ.get(own.variable))
@@ -254,7 +254,7 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         unused += ["retriever", "option"]
     for name in unused:
         values.pop(name, None)
-    options: dict[str, Any] = values.pop("option", {})
+    options: Json = values.pop("option", {})
     ctx.default_map = values
     if ctx.info_name not in {"ask", "serve", "mcp"}:
         return args

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,7 +25,7 @@ from kgsparql.cli._options import (
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import DataError, InputError
 from kgsparql.linking.words import comma_separated, counted
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
@@ -173,7 +173,7 @@ def run(
 
 def _known_questions(
     dataset: Dataset, knowledge: KnowledgeBase, begun: Run | None
-) -> tuple[tuple[Question, ...], dict[str, Any]]:
+) -> tuple[tuple[Question, ...], Json]:
     """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
     from kgsparql.evaluation.gold_answers import answered, missing_share
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.linking.words import words as words_of
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable
+from kgsparql.rdf.terms import IRI, Json, Literal, Term, Triple, normalised, printable
 
 if TYPE_CHECKING:
     from kgsparql.graphs.notes import Cut
@@ -212,7 +212,7 @@ def info(
 
     # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
     with graph.opened(lang=lang, embedder="none") as knowledge:
-        own: dict[str, Any] = {"languages": knowledge.languages, "embedder": "none", "index": graph.index}
+        own: Json = {"languages": knowledge.languages, "embedder": "none", "index": graph.index}
         members = knowledge.graph.members
         each = [KnowledgeBase(one, **own) for one in members] if len(members) > 1 else [knowledge]
         graphs = [{**one.info(), "example_questions": example_questions(one)} for one in each]
@@ -238,7 +238,7 @@ def _curie_of(knowledge: KnowledgeBase, term: Term) -> str:
     return knowledge.prefixes.compress(term) if isinstance(term, IRI) else str(term)
 
 
-def _info_lines(facts: dict[str, Any]) -> list[str]:
+def _info_lines(facts: Json) -> list[str]:
     name, triples = facts["name"], facts["triples"]
     lines = [f"{printable(name, 400)}: {'triples not counted' if triples is None else f'{triples:,} triples'}"]
     if endpoint := facts.get("endpoint"):

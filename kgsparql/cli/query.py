@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions
 from kgsparql.errors import BudgetExceededError, InputError, NotFoundError
-from kgsparql.rdf.terms import PrefixMap, printable
+from kgsparql.rdf.terms import Json, PrefixMap, printable
 from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _question_lines(planned: PlannedQuestion, *, verbose: bool) -> list[str]:
     return [*read, *named, "", *shown, *doubts, *planned.notes, *query]
 
 
-def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
+def _question_json(planned: PlannedQuestion) -> Json:
     from kgsparql.answering.answer_json import term_json
     from kgsparql.plans.arrays import written_plan
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.errors import InputError, OptionError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 _COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}
 
@@ -54,7 +54,7 @@ def retrievers(
         to.write(found[0], _method_lines(found[0]))
 
 
-def _methods_lines(found: list[dict[str, Any]]) -> Iterator[str]:
+def _methods_lines(found: list[Json]) -> Iterator[str]:
     width = max((len(one["name"]) for one in found), default=0)
     for one in found:
         yield f"{one['name']:<{width}}  {printable(one['summary'])}"
@@ -63,7 +63,7 @@ def _methods_lines(found: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{'':<{width}}  {printable(one['source'])}"
 
 
-def _method_lines(one: dict[str, Any]) -> Iterator[str]:
+def _method_lines(one: Json) -> Iterator[str]:
     yield f"{one['name']}: {printable(one['summary'])}\n{printable(one['about'])}\nSource: {printable(one['source'])}\n"
     yield "At most, for one question"
     for what, bound in one["cost"].items():
@@ -78,7 +78,7 @@ def _method_lines(one: dict[str, Any]) -> Iterator[str]:
         yield f"  {option['name']:<{width}}  {about}"
 
 
-def _bound_text(bound: dict[str, Any]) -> str:
+def _bound_text(bound: Json) -> str:
     """Write a bound with the default options, and what it assumes of the question."""
     given = ", ".join(f"{name} = {value}" for name, value in bound["where"].items())
     return f"{bound['value']:,}" + (f" ({given})" if given else "")

@@ -15,7 +15,7 @@ from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.statistics import difference, holm, interval
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,8 +93,8 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
     except ImportError as error:
         raise not_installed(error, "eval") from error
     paths = [run.path.resolve().name for run in runs]
-    rows: list[dict[str, Any]] = []
-    scores: list[dict[str, Any]] = []
+    rows: list[Json] = []
+    scores: list[Json] = []
     for run in runs:
         name = run.path.resolve().name
         questions = {question.id: question for question in run.questions}
@@ -194,9 +194,7 @@ def _best_row(names: Sequence[str], scores: pd.DataFrame, metrics: Sequence[str]
     return "" if ordered[metrics[0]].isna().iloc[0] else str(ordered.index[0])
 
 
-def _difference_tests(
-    names: Sequence[str], scores: pd.DataFrame, best: str, metrics: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _difference_tests(names: Sequence[str], scores: pd.DataFrame, best: str, metrics: Sequence[str]) -> Iterator[Json]:
     """Test every other row against the best one, on the questions that both were asked."""
     for metric in metrics:
         wide = scores.pivot_table(index="key", columns="name", values=metric, sort=False)
@@ -221,9 +219,9 @@ def records(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    lines: list[dict[str, Any]] = []
+    lines: list[Json] = []
     for found in comparisons:
-        extra: dict[str, dict[str, Any]] = {name: {} for name in found.rows}
+        extra: dict[str, Json] = {name: {} for name in found.rows}
         for test in found.tests.to_dict("records"):
             figures = {"difference low": test["low"], "difference high": test["high"]}
             figures |= {part: test[part] for part in ("difference", "p", "verdict")}

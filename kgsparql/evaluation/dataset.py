@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from kgsparql.dataclasses import field, frozen
-from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, iri, parse_term
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Term, Triple, iri, parse_term
 
 _T = TypeVar("_T")
 
@@ -81,9 +81,9 @@ class Question:
         ways = {"inverse" if name.startswith("^") else "forward" for name in self.path}
         return "" if not ways else ways.pop() if len(ways) == 1 else "mixed"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Write the question as a JSON object, terms in N-Triples syntax."""
-        written: dict[str, Any] = json_form(Question).dump_python(self, mode="json", by_alias=True)
+        written: Json = json_form(Question).dump_python(self, mode="json", by_alias=True)
         return written
 
 

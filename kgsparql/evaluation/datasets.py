@@ -34,7 +34,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.frequent_paths import drawn
 from kgsparql.made_questions.making import MadeQuestion
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.rdf.terms import IRI, Json, printable
 from kgsparql.storage.files import replace_text
 
 FORMATS = (
@@ -262,7 +262,7 @@ def write_dataset(
         replace_text(folder / "dataset.json", json.dumps(about, ensure_ascii=False, indent=1) + "\n")
 
 
-def _question_entry(question: MadeQuestion, number: int) -> dict[str, Any]:
+def _question_entry(question: MadeQuestion, number: int) -> Json:
     (hops, direction), walk = question.cell, question.walk
     return {
         "id": f"made-{number:04}", "question": question.text, "answers": list(question.answers.values()),

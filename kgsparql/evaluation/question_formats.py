@@ -30,7 +30,7 @@ from pyoxigraph import QueryResultsFormat, parse_query_results
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.errors import InputError, IriError, why_invalid
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, WrittenIRI, gold_terms
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
+from kgsparql.rdf.terms import IRI, Json, Literal, Term, Triple, iri, local_name, parse_term, printable
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
@@ -143,7 +143,7 @@ class _Wording(_WithoutNulls):
 
 
 class _Bindings(_WithoutNulls):
-    bindings: list[dict[str, dict[str, Any]]] = []
+    bindings: list[dict[str, Json]] = []
 
 
 class _Result(_WithoutNulls):

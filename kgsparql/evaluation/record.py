@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import asdict, fields, frozen
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL
-from kgsparql.rdf.terms import Term
+from kgsparql.rdf.terms import Json, Term
 
 
 @frozen
@@ -151,7 +151,7 @@ class Record:
             measured=RecordedCost(seconds=round(seconds, 6)),
         )  # fmt: skip
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Write the record as one JSON object."""
         return asdict(self)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen, replace
@@ -17,7 +17,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, Term, Triple, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +182,7 @@ class Evidence:
         :param labels: of the terms; of one that has none here, the local name.
         :raises OptionError: where pandas is not installed.
         """
-        rows: list[dict[str, Any]] = []
+        rows: list[Json] = []
         for item in self:
             about = {"marker": item.marker, "kind": item.kind, "score": item.score, "text": item.sourced_text}
             rows += [about | _triple_columns(cited, labels) for cited in item.triples] or [about]
@@ -194,9 +194,9 @@ class Evidence:
         return Evidence(item for item in self if item.marker in wanted)
 
 
-def _triple_columns(cited: CitedTriple, labels: Labels) -> dict[str, Any]:
+def _triple_columns(cited: CitedTriple, labels: Labels) -> Json:
     source = cited.sources[0] if cited.sources else None
-    columns: dict[str, Any] = {"direction": cited.direction, "verified": cited.verified}
+    columns: Json = {"direction": cited.direction, "verified": cited.verified}
     if source is not None:
         columns |= {"graph": source.graph, "named_graph": source.named_graph}
     for name, term in zip(("subject", "predicate", "object"), cited.triple, strict=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, BlankNode
+from kgsparql.rdf.terms import IRI, BlankNode, Json
 from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import are_whole, digest_of, read_sealed_json
@@ -161,7 +161,7 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
     """Open the adjacency of a graph; ``None`` if none is kept, or only half of one, or that of another state."""
     directory = revision.directory
     try:
-        about: dict[str, Any] = read_sealed_json(directory / ABOUT_FILE)
+        about: Json = read_sealed_json(directory / ABOUT_FILE)
         if not revision.made_of.items() <= about.items():
             return None
         if not are_whole(directory, about["sizes"]):

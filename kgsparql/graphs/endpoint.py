@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from kgsparql.budget import Usage
 from kgsparql.errors import (
@@ -41,7 +41,7 @@ from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimit
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.rdf.terms import IRI, Json, printable
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.response_cache import COUNTS, ResponseCache
 
@@ -343,7 +343,7 @@ class EndpointGraph(KnowledgeGraph):
         probe.server = printable(reply.headers.get("server", ""), 120)
 
 
-def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
+def endpoint_json(graph: EndpointGraph) -> Json:
     """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
     with suppress(UnreachableError, QueryError):
         graph.find_out()

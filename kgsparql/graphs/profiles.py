@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.http.address import Address
-from kgsparql.rdf.terms import IRI, iri, printable
+from kgsparql.rdf.terms import IRI, Json, iri, printable
 
 PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
@@ -122,7 +122,7 @@ class EndpointProfile:
 
 
 UNKNOWN = EndpointProfile()  # the profile of an endpoint without one
-SHARED: dict[str, Any] = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
+SHARED: Json = {"is_public": True, "concurrency": 1, "pause_s": 0.1, "keep_s": 300.0}
 """What is assumed of an endpoint that the public may use, where its profile says nothing else."""
 _TYPES = get_type_hints(EndpointProfile)
 
@@ -232,7 +232,7 @@ def known_endpoints() -> KnownEndpoints:
 
 @cache
 def _known_endpoints(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints:
-    tables: dict[str, dict[str, Any]] = {}
+    tables: dict[str, Json] = {}
     for path in (*(path for path, _ in user_files), _SHIPPED):
         for name, values in _tables_of(path).items():
             tables[name] = {**values, **tables.get(name, {})}
@@ -253,13 +253,13 @@ def _profile_error(message: str, path: Path | None = None) -> GraphLoadError:
     return GraphLoadError(f"{where}{message}", code="E_PROFILE", hint=hint)
 
 
-def _tables_of(path: Path) -> dict[str, dict[str, Any]]:
+def _tables_of(path: Path) -> dict[str, Json]:
     """Read the tables of a file, each value as the field of a profile has it."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise _profile_error(f"not TOML: {error}", path) from None
-    prefixes, tables = document.pop("prefixes", {}), dict[str, dict[str, Any]]()
+    prefixes, tables = document.pop("prefixes", {}), dict[str, Json]()
     for name, values in document.items():
         if not isinstance(values, dict) or not _ALIAS.fullmatch(name):
             raise _profile_error(f"{name}: a profile is a table, in small letters, digits, - and _: [my-service]", path)
@@ -309,7 +309,7 @@ def _refuse_credentials(urls: Iterable[str]) -> None:
         raise ValueError("user, password and keys belong to -k")
 
 
-def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *above: str) -> dict[str, Any]:
+def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *above: str) -> Json:
     """Return the values of a table, with those of its engine where it has none, and the name of the engine."""
     values = dict(tables[name])
     if not (engine := values.get("engine")):

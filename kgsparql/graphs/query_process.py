@@ -29,6 +29,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import LimitError, QueryCrashError
 from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import Json
 
 HAS_FORKS = hasattr(os, "fork")
 _POLL_S = 0.05
@@ -36,7 +37,7 @@ _ENDING = {signal.SIGINT, signal.SIGTERM}
 _MEMORY_BYTES = 4 * 2**30  # what queries may take beside what the graph takes
 _OPEN_FILES = "/dev/fd"
 
-Frame: TypeAlias = tuple[dict[str, Any], bytes]
+Frame: TypeAlias = tuple[Json, bytes]
 """What processes send each other: a header, and the bytes that belong to it."""
 
 
@@ -178,7 +179,7 @@ class _QueryProcess:
         self.kill = weakref.finalize(self, _end_process, self._pid, (self._requests, self._replies), os.getpid())
         """End it, whatever it does; nobody else may want it."""
 
-    def reply_to(self, limits: dict[str, Any], text: str, check: Callable[[], None]) -> Frame:
+    def reply_to(self, limits: Json, text: str, check: Callable[[], None]) -> Frame:
         """Send a query, and wait for its result as long as ``check`` raises no error."""
         with suppress(BrokenPipeError):
             _send_frame(self._requests, limits, text.encode())
@@ -236,7 +237,7 @@ def _receive_queries(pipe: Connection, asked: queue.SimpleQueue[Frame]) -> None:
         os._exit(0)
 
 
-def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes) -> Frame:
+def _reply_to(store: ox.Store, limits: Json, text: bytes) -> Frame:
     lines = BoundedLines(limits["rows"], limits["bytes"])
     try:
         is_union = not (limits["is_set"] and _is_made_a_set(store))
@@ -250,7 +251,7 @@ def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes) -> Frame:
     return {"rows": lines.rows, "complete": complete, "seconds": time.monotonic() - began}, content
 
 
-def _send_frame(pipe: Connection, header: dict[str, Any], body: bytes) -> None:
+def _send_frame(pipe: Connection, header: Json, body: bytes) -> None:
     pipe.send_bytes(json.dumps(header).encode())
     pipe.send_bytes(body)
 

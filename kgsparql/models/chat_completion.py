@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import ModelReplyError
 from kgsparql.http.transport import message_in
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 _BYTES_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 4
@@ -69,12 +69,12 @@ class Call(Generic[T]):
         return [{"role": "system", "content": self.rules}, {"role": "user", "content": self.text}]
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Json:
         """The strict JSON schema of the reply, for servers that enforce one: all members are required."""
         return json_schema(self.members)
 
 
-def json_schema(kind: Any) -> dict[str, Any]:
+def json_schema(kind: Any) -> Json:
     """Make the strict JSON schema of what Python types say, all members of an object required.
 
     >>> json_schema([int]), json_schema(("P1", "P2"))
@@ -158,7 +158,7 @@ def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) ->
     return counted("prompt_tokens", reserved[0]), counted("completion_tokens", written)
 
 
-def _object_in(value: Any) -> dict[str, Any]:
+def _object_in(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 

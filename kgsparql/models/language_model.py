@@ -34,7 +34,7 @@ from kgsparql.models.chat_completion import (
     tokens_of,
 )
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import ClosedAtExit, cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
@@ -159,7 +159,7 @@ class LanguageModel(ClosedAtExit):
             self._keep_reply(KIND, request, reply, emit)
         return value
 
-    def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
+    def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> Json:
         """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""
         self.client.prepare()
         capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
@@ -169,7 +169,7 @@ class LanguageModel(ClosedAtExit):
         alone = [{"role": "user", "content": f"{call.rules}\n\n{call.text}"}]
         optional = {"temperature": self.temperature, "seed": self.seed}
         while True:
-            body: dict[str, Any] = {"model": self.name, "messages": call.messages if capabilities.system else alone}
+            body: Json = {"model": self.name, "messages": call.messages if capabilities.system else alone}
             body |= {name: value for name, value in optional.items() if name not in capabilities.without}
             body |= {capabilities.limit: tokens} if capabilities.limit else {}
             if capabilities.rung == "json_schema":

@@ -42,7 +42,7 @@ from kgsparql.http.transport import (
     retry_after_s,
     send,
 )
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import ClosedAtExit
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class OpenAIClient(ClosedAtExit):
     def chat(
         self, body: Mapping[str, Any], *, timeout_s: float | None = None, began: float | None = None,
         cancel: threading.Event | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Json:  # fmt: skip
         """Return the JSON object that the server replies to a request for a completion, whatever is in it.
 
         :param began: when the time began to run, as :func:`time.monotonic` tells it; now, if ``None``.
@@ -116,7 +116,7 @@ class OpenAIClient(ClosedAtExit):
         path, most = "/chat/completions", CHAT_BYTES
         return self._final_reply(path, body, max_bytes=most, timeout_s=timeout_s, began=began, cancel=cancel)
 
-    def embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def embeddings(self, body: Mapping[str, Any]) -> Json:
         """Return the JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
         return self._final_reply("/embeddings", {"encoding_format": "float", **body}, max_bytes=EMBEDDINGS_BYTES)
 
@@ -165,7 +165,7 @@ class OpenAIClient(ClosedAtExit):
     def _final_reply(
         self, path: str, body: Mapping[str, Any] | None, *, max_bytes: int, timeout_s: float | None = None,
         began: float | None = None, cancel: threading.Event | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Json:  # fmt: skip
         """Send a request until it is answered, or is not to be sent again."""
         total_s = self.timeout_s if timeout_s is None else timeout_s
         self.prepare()
@@ -215,7 +215,7 @@ class OpenAIClient(ClosedAtExit):
         error = ModelError(f"cannot reach {self.base_url}{_after_tries(number)}: {why}", hint=hint)
         return error, PAUSE_S * 2 ** (number - 1) if failure.may_pass else None
 
-    def _json_object(self, body: bytes) -> dict[str, Any]:
+    def _json_object(self, body: bytes) -> Json:
         text, reply, is_json = body.decode("utf-8", "replace").strip(), None, False
         with suppress(ValueError, RecursionError):  # which hold the text, and so the key
             text = body.decode("utf-8-sig")

@@ -15,7 +15,7 @@ from typing import Any
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import ModelReplyError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 MAX_CHARACTERS = 200_000  # a longer reply is refused
 _HINT = "ask again, or ask another model"
@@ -162,18 +162,18 @@ def json_value(text: str) -> Any:
     return found[-1].value
 
 
-def by_lower_name(value: Any) -> dict[str, Any]:
+def by_lower_name(value: Any) -> Json:
     """Return the members of a JSON object, or of the only one in a list, by their names in lower case."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     return {str(name).casefold(): member for name, member in value.items()} if isinstance(value, dict) else {}
 
 
-def members_of(body: str) -> dict[str, Any]:
+def members_of(body: str) -> Json:
     """Return the members of the object that a text answers with, by their names in lower case; none without one."""
     found = find_json(body)
     return by_lower_name(found[-1].value) if found else {}
 
 
-def first_member(value: dict[str, Any], *names: str) -> Any:
+def first_member(value: Json, *names: str) -> Any:
     """Return the first of these members that is there and not null."""
     return next((value[name] for name in names if value.get(name) is not None), None)

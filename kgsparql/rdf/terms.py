@@ -29,6 +29,9 @@ Term: TypeAlias = IRI | BlankNode | Literal | Triple
 Labels: TypeAlias = Mapping[Term, str]
 """What terms are called."""
 
+Json: TypeAlias = dict[str, Any]
+"""An object of JSON."""
+
 # Never shown: control characters (except white space), zero-width and bidirectional marks, lone surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"

@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, floor
-from typing import Any, TypeAlias
 from typing import Literal as OneOf
+from typing import TypeAlias
 
 from kgsparql.answering.answer import Answer
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Direction, Hop
-from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, printable
+from kgsparql.rdf.terms import IRI, Json, Labels, Literal, Term, Triple, local_name, printable
 from kgsparql.rendering.text import own_step_lines
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
@@ -97,7 +97,7 @@ class Drawing:
         xs, ys = zip(*points, strict=True)
         return floor(min(xs) - MARGIN), floor(min(ys) - MARGIN), ceil(max(xs) + MARGIN), ceil(max(ys) + MARGIN)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return a JSON object with all that a page needs to show it; terms are in the syntax of N-Triples."""
         left, top, right, bottom = self.bounds
         return {

@@ -39,7 +39,7 @@ from kgsparql.errors import (
     why_invalid,
 )
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
@@ -150,7 +150,7 @@ class ServedPage:
         self._datasets = tuple(dict.fromkeys(datasets))
         self.runs = Runs(self._answer_run, workers=workers)
         self._streams = Counter[str]()
-        self._about: asyncio.Task[dict[str, Any]] | None = None
+        self._about: asyncio.Task[Json] | None = None
         self._looking = asyncio.Semaphore(workers)
         self._template = Environment(loader=FileSystemLoader(STATIC), autoescape=True).get_template("page.html")
         run = "/api/runs/{name}"
@@ -168,7 +168,7 @@ class ServedPage:
         handlers: Any = {KgsparqlError: _error_response, HTTPException: _no_such_request}
         self.app = Starlette(routes=served, lifespan=self._app_lifespan, exception_handlers=handlers)
 
-    def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
+    def freeze(self, run: AskedRun, answer: Answer) -> Json:
         """Make a finished run one JSON object, which needs no graph to be shown again; it is kept."""
         shown = self._shown_answer(answer)
         answered = shown["answer"]
@@ -189,7 +189,7 @@ class ServedPage:
             answered["notes"].append({"code": "not_kept", "text": why})
         return frozen
 
-    def _shown_answer(self, answer: Answer) -> dict[str, Any]:
+    def _shown_answer(self, answer: Answer) -> Json:
         """Make of an answer what the page shows of it: its JSON, its drawings, and what may be asked instead."""
         drawing = drawing_of(answer)
         return {
@@ -335,10 +335,10 @@ class ServedPage:
         disposition = f'attachment; filename="kgsparql-{found["id"][:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 
-    async def _run_of(self, request: Request) -> dict[str, Any]:
+    async def _run_of(self, request: Request) -> Json:
         return await self._run_json(request.path_params["name"])
 
-    async def _run_json(self, name: str) -> dict[str, Any]:
+    async def _run_json(self, name: str) -> Json:
         """Return the JSON of a run that is in memory or kept."""
         run = self.runs.get(name)
         if run is not None:
@@ -351,7 +351,7 @@ class ServedPage:
             raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
         return kept
 
-    async def _asking_after(self, asking: AskOptions, options: dict[str, Any]) -> AskOptions:
+    async def _asking_after(self, asking: AskOptions, options: Json) -> AskOptions:
         """Return how a question is asked that follows a run, if that has an answer and was not removed."""
         before = None
         if options.get("after"):
@@ -361,7 +361,7 @@ class ServedPage:
                 options["after"] = None  # which its answer tells
         return asking if before is None else replace(asking, after=Before.from_json(before))
 
-    def _asking_with(self, settings: dict[str, Any]) -> AskOptions:
+    def _asking_with(self, settings: Json) -> AskOptions:
         """Return how a question is asked: as usual, but for what was set."""
         knowledge, asking, method = self.knowledge, self.asking, settings.get("method")
         if method is not None:
@@ -373,7 +373,7 @@ class ServedPage:
         load(asking.retriever, asking.options)
         return asking.about(knowledge.resolve(entity) for entity in settings.get("entities", []))
 
-    def _answer_run(self, run: AskedRun) -> dict[str, Any]:
+    def _answer_run(self, run: AskedRun) -> Json:
         try:
             return self.freeze(run, self.knowledge.answer(run.question, run.asking))
         except KgsparqlError as error:
@@ -382,7 +382,7 @@ class ServedPage:
             raise
 
 
-def _told_run(found: dict[str, Any]) -> dict[str, Any]:
+def _told_run(found: Json) -> Json:
     return {**found, **run_words(found)}
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
-from typing import Any
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, term_json
@@ -32,7 +31,7 @@ from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.plans.type_check import check, terms_in
 from kgsparql.plans.writing import Writer, in_words
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
-from kgsparql.rdf.terms import IRI, BlankNode, Term, normalised, parse_term, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Term, normalised, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.retrievers import names
 from kgsparql.retrievers._planned_question import GivenPlan
@@ -68,9 +67,9 @@ def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
     return [printable(one, 200) for one in dict.fromkeys(asked) if one != question][:_MOST_INSTEAD]
 
 
-def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> dict[str, Any]:
+def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> Json:
     """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
-    facts: dict[str, Any] = {
+    facts: Json = {
         "name": printable(knowledge.graph.name, 200), "triples": None, "classes": [], "examples": [], "error": None,
         "methods": list(names()), "method": asking.retriever, "model": "", "model_use": "",
     }  # fmt: skip
@@ -89,7 +88,7 @@ def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> dict[str, Any]:
     return facts
 
 
-def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping[str, str]) -> dict[str, Any]:
+def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping[str, str]) -> Json:
     """Describe a node as JSON: its kinds and description, and those of its triples after some others."""
     term, after = parse_term(query.get("term", "")), query.get("after", "0")
     if not isinstance(term, IRI):
@@ -126,7 +125,7 @@ def _hops_by_turns(groups: Iterable[NeighbourGroup]) -> Iterator[Hop]:
     yield from in_turn(group.hops for group in groups if group.step.predicate in UNWALKED)
 
 
-def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
+def _node_term(term: Term, labels: Mapping[Term, str]) -> Json:
     label = "[]" if isinstance(term, BlankNode) else printable(labels[term], _MAX_CHARACTERS)
     return {"term": str(term), "label": label, "type": term_json(term, label)["type"]}
 
@@ -181,7 +180,7 @@ _SEALED = 64  # characters of a seal
 _NAMED_KINDS = {"class", "ends"}  # sets with a name of their own
 
 
-def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any], number: int | None) -> dict[str, Any]:
+def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: Json, number: int | None) -> Json:
     """Tell what a run was understood as, and its parts; or what could stand in the place of one of these.
 
     Each option has its plan, sealed: no browser makes plans of its own, which could be too much for an engine.
@@ -239,7 +238,7 @@ def asked_plan(knowledge: KnowledgeBase, asking: AskOptions, sealed: str) -> tup
     return printable(words, _MOST_PLAN_CHARACTERS), given
 
 
-def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any]) -> Plan | None:
+def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: Json) -> Plan | None:
     """Return what was computed; where the answer was found by a path, the likeliest plan, which is made once."""
     computed = run.get("answer", {}).get("computed") or {"plan": run.get("plan")}
     if computed["plan"] is None:
@@ -255,9 +254,9 @@ def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, An
     return read_plan_file(computed["plan"])
 
 
-def _plan_of_path(answer: dict[str, Any]) -> Plan | None:
+def _plan_of_path(answer: Json) -> Plan | None:
     """Make a plan of the likeliest path, where no word of the question says what is asked of a name."""
-    steps, walked = list[Step](), list[dict[str, Any]]()
+    steps, walked = list[Step](), list[Json]()
     for one in next((own["triples"] for own in answer.get("evidence", ()) if own["kind"] == "path"), ()):
         near, far = (one[end] for end in ("subject", "object")[:: 1 if one["direction"] == "forward" else -1])
         if walked and near["value"] != walked[-1]["value"]:

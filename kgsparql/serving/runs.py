@@ -23,6 +23,7 @@ from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
 from kgsparql.events import Drafted, Event, Finished, ignore
 from kgsparql.linking.words import counted
+from kgsparql.rdf.terms import Json
 from kgsparql.rendering.text import cost_parts, prose_title, step_words, without_commands
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
@@ -45,12 +46,12 @@ class AskedRun:
     question: str
     asking: AskOptions
     settings: Mapping[str, Any]
-    meanings: list[dict[str, Any]] | None = None
+    meanings: list[Json] | None = None
     id: str = field(default_factory=lambda: secrets.token_hex(16))
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: list[Json] = field(default_factory=list)
     left_out: int = 0
     draft: Answer | None = None
-    frozen: dict[str, Any] | None = None
+    frozen: Json | None = None
     error: Mapping[str, Any] | None = None
     watchers: int = 0
     was_watched: bool = False
@@ -83,7 +84,7 @@ class AskedRun:
                 told[name] = f"{value[:_MAX_TEXT_CHARACTERS]} … (+{left:,} characters)"
         self.events.append(told)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Json:
         """Return what is known of it before it is frozen, as JSON."""
         options = dict(self.settings)
         own = {name: getattr(self, name) for name in ("id", "question", "state", "meanings", "error")}
@@ -93,7 +94,7 @@ class AskedRun:
 class Runs:
     """The runs of a page: asked on ``workers`` threads, a bounded number in line, the newest kept in memory."""
 
-    def __init__(self, answer: Callable[[AskedRun], dict[str, Any]], *, workers: int) -> None:
+    def __init__(self, answer: Callable[[AskedRun], Json], *, workers: int) -> None:
         self._answer = answer
         self._waiting: queue.SimpleQueue[AskedRun] = queue.SimpleQueue()
         self._runs: OrderedDict[str, AskedRun] = OrderedDict()
@@ -148,7 +149,7 @@ class Runs:
                 run.asking = replace(run.asking, emit=ignore)  # it held the run: a circle that is rarely looked for
 
 
-def corrected(run: Mapping[str, Any], link: int, candidate: int) -> list[dict[str, Any]]:
+def corrected(run: Mapping[str, Any], link: int, candidate: int) -> list[Json]:
     """Put a candidate in the place of one of the links of a run, which becomes a candidate itself.
 
     >>> paris = {"mention": "Paris", "start": 9, "end": 14, "term": "Paris", "candidates": [{"term": "Paris (Texas)"}]}
@@ -181,7 +182,7 @@ class KeptRuns:
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_text(self._directory / f"{name}.json", sealed_json(run, indent=None), mode=0o600)
 
-    def get(self, name: str) -> dict[str, Any] | None:
+    def get(self, name: str) -> Json | None:
         """Return a run that is kept; ``None`` if none is of this name, or it is not what was written any more."""
         file = self._directory / f"{name}.json"
         try:
@@ -210,7 +211,7 @@ _ABBREVIATION = re.compile(r"(?:^|[\s.(])(?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|No|vs|ca|
 _INITIAL = re.compile(r"(?:^|[\s.(])(\w)\.$")
 
 
-def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
+def run_words(run: Mapping[str, Any]) -> Json:
     """Say of a finished run what a page reads beside it: its sentences, gaps, notes and meter."""
     if "answer" not in run:
         return {}
@@ -229,12 +230,12 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def page_error(error: KgsparqlError) -> dict[str, Any]:
+def page_error(error: KgsparqlError) -> Json:
     """Make the JSON of an error for a page, without words of the command line."""
     return {**error_json(error), "message": without_commands(error.message), "hint": without_commands(error.hint)}
 
 
-def said_by(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+def said_by(answer: Mapping[str, Any]) -> list[Json]:
     r"""Split an answer's text into lines: whether each is an aside, and its sentences: ``parts`` and ``rests``.
 
     A part is text, or a list of markers. Only a sentence that a model wrote may rest on nothing.

@@ -32,7 +32,7 @@ from kgsparql.graphs.user_query import (
     why_nothing,
 )
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import SPARQL_PATH
 
@@ -219,7 +219,7 @@ class BoundedQueries(ClosedAtExit):
         max_rows: int = 100_000, max_bytes: int = 2**26,
     ) -> None:  # fmt: skip
         self._most_waiting, self._timeout_s = waiting, timeout_s
-        self._limits: dict[str, Any] = {"timeout_s": timeout_s, "max_rows": max_rows, "max_bytes": max_bytes}
+        self._limits: Json = {"timeout_s": timeout_s, "max_rows": max_rows, "max_bytes": max_bytes}
         self.prefixes = knowledge.prefixes  # of a query, which need no declaration
         self._waiting = 0
         self._running: set[threading.Event] = set()

@@ -29,7 +29,7 @@ from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, PrefixMap, Term, Triple, printable
 from kgsparql.rendering.text import without_commands
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ _NOTHING_FOUND = (
     '"Bonn"@en, so start from the IRI that find gives'
 )
 _NO_CLASSES = "nothing has an rdf:type; perhaps a predicate such as 'instance of' says what things are"
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

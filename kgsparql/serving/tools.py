@@ -18,7 +18,7 @@ from kgsparql.answering.ask_options import AskOptions, check_option
 from kgsparql.errors import InputError, KgsparqlError, why_invalid
 from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.rendering.text import without_commands
 from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools
 
@@ -83,7 +83,7 @@ class Tool(BaseModel):
         cls.required = [name for name, kind in cls.result.items() if not kind.endswith("?")]
 
     @classmethod
-    def input_schema(cls) -> dict[str, Any]:
+    def input_schema(cls) -> Json:
         """Return the JSON Schema of the arguments, without titles, which repeat names, and the description."""
         schema = cls.model_json_schema()
         for described in (schema, *schema["properties"].values()):
@@ -92,7 +92,7 @@ class Tool(BaseModel):
         return schema
 
     @classmethod
-    def output_schema(cls) -> dict[str, Any]:
+    def output_schema(cls) -> Json:
         """Return the JSON Schema of the result: its members, and which are always there.
 
         What is in them takes four times as many tokens, and a model sees it in the first result.
@@ -267,7 +267,7 @@ class Toolbox:
     def call_tool(
         self, name: str, arguments: Mapping[str, Any] | str, *, cancel: threading.Event | None = None,
         emit: Emit = ignore,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Json:  # fmt: skip
         """Call a tool, and return a JSON object; several threads may do so at once.
 
         :param arguments: also as the JSON text that a model writes.
@@ -302,7 +302,7 @@ class Toolbox:
         return f"{error.code}: {error.message}{hint}" + (f" {meant}; the tool find says what each is" if meant else "")
 
     @staticmethod
-    def openai() -> list[dict[str, Any]]:
+    def openai() -> list[Json]:
         """Write the definitions for a chat model's ``tools``, as OpenAI's chat completions have them."""
         return [
             {
@@ -335,7 +335,7 @@ def tools(knowledge: KnowledgeBase, **options: Any) -> Toolbox:
 
 def evidence_documents(
     knowledge: KnowledgeBase, question: str, *, k: int, options: Mapping[str, Any], cancel: threading.Event
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
+) -> Iterator[tuple[str, str, Json]]:
     """Yield the identifier, the text and the metadata of at most ``k`` pieces of evidence, the best first.
 
     Options and errors are those of ``knowledge.retrieve``. The identifier is the same for the same piece, whatever
@@ -347,7 +347,7 @@ def evidence_documents(
     found = knowledge.retrieve(question, **{"cancel": cancel, **options})
     doubt = "; ".join(said_of_tools(printable(gap.text, 1_000)) for gap in found.gaps)
     for item in list(found.evidence)[:k]:
-        metadata: dict[str, Any] = {
+        metadata: Json = {
             "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
             "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
             "confidence": found.confidence, "doubt": doubt,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from kgsparql.errors import StoreError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.storage.files import (
     are_whole,
     disk_full,
@@ -84,7 +84,7 @@ class Tables:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def manifest(self) -> dict[str, Any] | None:
+    def manifest(self) -> Json | None:
         """Return what the last complete writer published; ``None`` if there was none, or a file of it is damaged."""
         try:
             data = read_sealed_json(self.directory / MANIFEST, version=_VERSION)

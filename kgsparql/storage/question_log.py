@@ -10,6 +10,7 @@ from typing import Any
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError, StoreError, redacted
+from kgsparql.rdf.terms import Json
 from kgsparql.storage.sqlite_file import SqliteFile
 
 MOST_ENTRIES = 10_000  # of a log; beyond it the oldest go, those that nobody rated first
@@ -37,19 +38,19 @@ class LoggedQuestion:
     right_answers: tuple[str, ...] | None
     answer: Mapping[str, Any]
 
-    def evaluation_line(self) -> dict[str, Any] | None:
+    def evaluation_line(self) -> Json | None:
         """Return the question with its right answers, as ``kgsparql eval`` reads it; ``None`` if these are not known.
 
         They are those that a person gave, else those of an answer that a person called right.
         """
         if self.right_answers is not None:
             are_iris = bool(self.right_answers) and all(map(_is_iri, self.right_answers))
-            given: dict[str, Any] | None = {"answer_iris" if are_iris else "answers": list(self.right_answers)}
+            given: Json | None = {"answer_iris" if are_iris else "answers": list(self.right_answers)}
         else:
             given = self._own_answers() if self.is_right else None
         return None if given is None else {"id": f"log-{self.id}", "question": self.question, **given}
 
-    def _own_answers(self) -> dict[str, Any] | None:
+    def _own_answers(self) -> Json | None:
         """Return the best answers; ``None`` if they are more than the log has, or are only in the text."""
         best = [one["term"] for one in self.answer.get("answers", ()) if one.get("best", one.get("is_best"))]
         kinds = {term["type"] for term in best}

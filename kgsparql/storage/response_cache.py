@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from kgsparql.rdf.terms import Json
 from kgsparql.storage.sqlite_file import SqliteFile
 
 Mode = Literal["use", "write"]
@@ -48,11 +49,11 @@ CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
         super().__init__(path)
         self.mode = mode
 
-    def get(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:
+    def get(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> Json | None:
         """Return the reply that is kept for a request and at most so old; ``None`` where the caller should ask."""
         return None if self.mode == "write" else self.lookup(kind, request, at_most_s=at_most_s)
 
-    def lookup(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> dict[str, Any] | None:
+    def lookup(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> Json | None:
         """Return the reply that is kept for a request and at most so old, whatever the mode."""
         key = _key_of(kind, request)
         select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"

@@ -23,7 +23,7 @@ from kgsparql.models.chat_completion import Call, plain
 from kgsparql.models.replies import UNKNOWN
 from kgsparql.models.reply_json import json_value, unusable
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Literal, normalised, printable, whole_number
+from kgsparql.rdf.terms import Json, Literal, normalised, printable, whole_number
 from kgsparql.storage.files import digest_of
 
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
@@ -49,7 +49,7 @@ class Method:
         return not self.label.endswith(NO_MODEL)
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Json:
         """Its options, as JSON has them."""
         values = {
             field.name: getattr(self.retriever, field.name) for field in retrievers.option_fields(type(self.retriever))
@@ -136,7 +136,7 @@ def load_methods(
 
 def configuration(
     dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sampling: Mapping[str, Any], embedder: str
-) -> dict[str, Any]:
+) -> Json:
     """Describe a run, as ``run.json`` holds it.
 
     :param dataset: as it was read, before anybody looked for answers.

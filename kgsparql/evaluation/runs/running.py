@@ -24,7 +24,7 @@ from kgsparql.evaluation.runs.plan import Method, Plan, check_same, now
 from kgsparql.events import ignore
 from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, Json, Term
 from kgsparql.storage.files import writer_lock
 
 UNREACHABLE = 3  # questions in a row that an endpoint or a model server did not answer, after which the run stops
@@ -145,7 +145,7 @@ def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: 
         asking = asking.about(topic.iri for topic in question.topics)
     if not method.with_model:
         asking = asking.without_model()
-    about: dict[str, Any] = {"question": question.id, "method": method.label}
+    about: Json = {"question": question.id, "method": method.label}
     began = time.monotonic()
     try:
         answer = knowledge.answer(question.text, asking)

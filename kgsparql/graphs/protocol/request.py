@@ -29,7 +29,7 @@ from kgsparql.errors import (
 )
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning
 from kgsparql.http.transport import HttpReply, NetworkError, in_words, message_in, retry_after_s
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
 """The form of a query; ``DESCRIPTION`` is a request without a query, for the service description."""
@@ -116,7 +116,7 @@ class SparqlRequest:
             message = f"{self.url}: the reply to {self.what} could not be read in time"
             raise EndpointTimeoutError(message, hint="ask for less at once", **self.detail())
 
-    def detail(self, **more: Any) -> dict[str, Any]:
+    def detail(self, **more: Any) -> Json:
         """Make the ``detail`` of an error about this request; a server may have made a secret a term of our query."""
         return {"url": self.url, "query": without(self.text, *self.secrets), **more}
 

@@ -39,7 +39,7 @@ from kgsparql.graphs.protocol.request import (
 )
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, Transport, in_words, retry_after_s, send
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.storage.response_cache import QUERY, ResponseCache
 
 MAX_TRIES = 3
@@ -161,7 +161,7 @@ def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, t
         return failure or request.timed_out()
     times = f", after {tries} tries" if tries > 1 else ""
     hint = f"wait {in_words(pause_s)}" if pause_s >= 1 else failure.hint
-    detail: dict[str, Any] = {**failure.detail, "retry_after_s": round(pause_s, 3)}
+    detail: Json = {**failure.detail, "retry_after_s": round(pause_s, 3)}
     return EndpointRateLimitError(f"{failure.message}{times}", hint=hint, **detail)
 
 
@@ -287,7 +287,7 @@ class CachedSender:
             self.keep(QUERY, exchange, _entry_of(reply))
         return reply
 
-    def lookup(self, kind: str, request: Mapping[str, Any], at_most_s: float) -> dict[str, Any] | None:
+    def lookup(self, kind: str, request: Mapping[str, Any], at_most_s: float) -> Json | None:
         """Look up what is kept and at most so old, where that may be used."""
         cache, at_most_s = self.response_cache, min(at_most_s, time.monotonic() - self.since - _KEPT_TO_S)
         if not self._is_pruned:
@@ -319,7 +319,7 @@ def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool:
     return True
 
 
-def _entry_of(reply: HttpReply) -> dict[str, Any]:
+def _entry_of(reply: HttpReply) -> Json:
     kept_headers = {name: value for name, value in sorted(reply.headers.items()) if _HEADERS.fullmatch(name)}
     body = reply.body.decode("utf-8", "surrogateescape")
     return {"status": reply.status, "headers": kept_headers, "body": body, "seconds": round(reply.seconds, 6)}
