@@ -105,7 +105,7 @@ HEAD = """\
 # Results
 
 Written by `python benchmarks/results.py DATA` from the runs it made. kgsparql {version}, on the open questions of each
-set, no language model anywhere: none could be reached where this was made. `kgsparql/evaluation/metrics/` defines
+set, no language model anywhere: none could be reached where this was made. `kgsparql/evaluation/metrics.py` defines
 the metrics. Figures are means over questions; in brackets are 95 % intervals (Wilson's for hits@1, else Student's).
 
 The entities are linked from the question, nobody is told the number of hops, options are as by default.

@@ -30,7 +30,7 @@ from kgsparql.rdf.terms import Json, printable
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.runs.directory import Run
-    from kgsparql.evaluation.runs.running import MethodProgress
+    from kgsparql.evaluation.runs.plan import MethodProgress
     from kgsparql.knowledge_base import KnowledgeBase
 
 _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
@@ -145,7 +145,6 @@ def run(
     """
     from kgsparql.evaluation.runs import plan as plans
     from kgsparql.evaluation.runs.directory import Run, check_new
-    from kgsparql.evaluation.runs.running import resume_or_begin
 
     names = plans.checked_names(asked.retriever)
     options = plans.options_by_method(options_of(asked.option), names)
@@ -167,7 +166,7 @@ def run(
         config = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
         graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}; --resume goes on")
         with _tally_bar(graph) as tell:
-            resume_or_begin(knowledge, plan, asked.output, config, tell=tell)
+            plans.resume_or_begin(knowledge, plan, asked.output, config, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
 
 
@@ -175,7 +174,7 @@ def _known_questions(
     dataset: Dataset, knowledge: KnowledgeBase, begun: Run | None
 ) -> tuple[tuple[Question, ...], Json]:
     """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
-    from kgsparql.evaluation.gold_answers import answered, missing_share
+    from kgsparql.evaluation.datasets import answered, missing_share
 
     if begun is not None:  # it has the answers already
         gaps = ("left_out", "missing_share", "without_answer")
@@ -229,16 +228,17 @@ def compare(
 
     Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
     """
-    from kgsparql.evaluation import comparison_report as report
-    from kgsparql.evaluation.comparison import compare as compared
+    from kgsparql.evaluation import comparison
     from kgsparql.evaluation.runs.directory import Run
 
-    write = {"text": report.comparison_text, "csv": report.comparison_csv, "json": report.comparison_json}
+    write = {
+        "text": comparison.comparison_text, "csv": comparison.comparison_csv, "json": comparison.comparison_json
+    }  # fmt: skip
     form = c.chosen_format(form or c.guessed_format(output), None, tuple(write))
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
-    found = compared(opened, metrics=comma_separated(metrics))
+    found = comparison.compare(opened, metrics=comma_separated(metrics))
     c.write(write[form](found), output)
 
 

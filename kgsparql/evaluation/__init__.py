@@ -4,10 +4,8 @@ May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, t
 
     dataset.py      a question with its gold answers          datasets.py   read, drawn, written
     record.py       the result of a question with a method    runs/         asking, and the directory of a run
-    metrics/        figures from question and record          matching.py   which given answers are right
+    metrics.py      figures from question and record          matching.py   which given answers are right
     comparison.py   all metrics of runs, side by side         statistics.py intervals and tests
-    comparison_report.py  tables and files
-    gold_answers.py answers that only SPARQL finds
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 

@@ -29,8 +29,7 @@ from kgsparql.evaluation import datasets
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.plan import Method, Plan
-from kgsparql.evaluation.runs.running import run
+from kgsparql.evaluation.runs.plan import Method, Plan, run
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply

@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.metrics.judging import Group
+from kgsparql.evaluation.metrics import METRICS, Group
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence
 from kgsparql.rdf.terms import IRI, Triple
 from tests.world import EX

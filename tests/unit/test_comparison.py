@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation.comparison import Comparison, chosen_metrics, compare
-from kgsparql.evaluation.comparison_report import (
+from kgsparql.evaluation.comparison import (
+    Comparison,
+    chosen_metrics,
+    compare,
     comparison_csv,
     comparison_json,
     comparison_text,

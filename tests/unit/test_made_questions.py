@@ -11,8 +11,7 @@ import pytest
 import kgsparql
 from kgsparql import IRI, FederatedGraph, KnowledgeBase, Literal, OxigraphGraph
 from kgsparql.errors import InputError, NotFoundError
-from kgsparql.evaluation.datasets import load, write_dataset
-from kgsparql.evaluation.gold_answers import answered
+from kgsparql.evaluation.datasets import answered, load, write_dataset
 from kgsparql.linking.english_forms import Wording, plural, singular, wording
 from kgsparql.made_questions.examples import example_questions
 from kgsparql.made_questions.frequent_paths import Starts, patterns_of

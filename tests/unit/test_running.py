@@ -25,8 +25,7 @@ from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.plan import Method, Plan
-from kgsparql.evaluation.runs.running import UNREACHABLE, MethodProgress, run
+from kgsparql.evaluation.runs.plan import UNREACHABLE, Method, MethodProgress, Plan, run
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.world import DBR, FIXTURES
 

@@ -1,30 +1,42 @@
-"""What a run asks: questions, and methods as the user named them; and its configuration, so that it can be repeated."""
+"""What a run asks, with its configuration, so that it can be repeated; and asking it, each answer written as it comes.
+
+Questions are asked in threads, which serve where a model or an endpoint is waited for: Python runs one at a time.
+"""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from kgsparql import retrievers
-from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Retrieval
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import AUTO, Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import asdict, frozen
-from kgsparql.errors import InputError, OptionError, redacted
+from kgsparql.dataclasses import asdict, dataclass, frozen, replace
+from kgsparql.errors import CancelledError, EndpointError, InputError, KgsparqlError, OptionError, redacted
 from kgsparql.evaluation.dataset import Dataset, Question
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.record import Record
+from kgsparql.evaluation.runs.directory import Run
+from kgsparql.events import ignore
+from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
 from kgsparql.models.chat_completion import Call, plain
 from kgsparql.models.replies import UNKNOWN
 from kgsparql.models.reply_json import json_value, unusable
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Json, Literal, normalised, printable, whole_number
-from kgsparql.storage.files import digest_of
+from kgsparql.rdf.terms import IRI, Json, Literal, Term, normalised, printable, whole_number
+from kgsparql.storage.files import digest_of, writer_lock
 
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
 NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model
@@ -254,3 +266,144 @@ def _answer_names(text: str) -> list[str]:
     for name in said:
         names.setdefault(normalised(name), " ".join(name.split()))
     return [name for key, name in names.items() if key not in UNKNOWN]
+
+
+UNREACHABLE = 3  # questions in a row that an endpoint or a model server did not answer, after which the run stops
+_MAX_DEGREES = 200  # answers of a question whose triples are counted, which orders the answers of one path
+
+
+@dataclass(slots=True)
+class MethodProgress:
+    """How far a method is.
+
+    :param hits: sum of ``hits@1`` over the questions that are done.
+    """
+
+    method: str
+    done: int
+    total: int
+    hits: float = 0.0
+    failed: int = 0
+    without_model: int = 0
+    cost: float | None = None
+
+    def add(self, question: Question, record: Record) -> None:
+        """Count one more answer."""
+        self.done += 1
+        self.hits += METRICS["hits@1"].of(question, record) or 0.0
+        self.failed += record.error is not None
+        self.without_model += record.is_without_model
+        if (cost := record.measured.cost) is not None:
+            self.cost = (self.cost or 0.0) + cost
+
+
+Tell = Callable[[MethodProgress], None]
+
+QuestionOutcome: TypeAlias = tuple[Question, Record, KgsparqlError | None]
+"""What came of a question, and what it, or its model's part, ended with."""
+
+
+def resume_or_begin(
+    knowledge: KnowledgeBase, plan: Plan, path: Path, config: Mapping[str, Any], *, tell: Tell = ignore
+) -> Run:
+    """Complete the run in a directory: what is there is kept, the rest is asked.
+
+    :param config: from :func:`kgsparql.evaluation.runs.plan.configuration`.
+    :raises InputError: if what is there is a run of something else, or no run.
+    :raises StoreLockedError: if another process is writing it.
+    """
+    began = config["began"]
+    with writer_lock(path):
+        if (path / "run.json").is_file():
+            there = Run.open(path)
+            there.mend()
+            check_same(there.config, config, path)
+            began = there.config["began"]
+        else:
+            there = Run.begin(path, config, plan.questions)
+        run(knowledge, plan, there, tell=tell)
+        there.write_config({**config, "began": began, "ended": now()})
+    return Run.open(path)
+
+
+def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore) -> None:
+    """Ask what is not answered yet, method by method.
+
+    A question that fails is recorded with its error. If an endpoint or a model server did not answer it, it is asked
+    again when the run is resumed.
+
+    :raises UnreachableError: after three such questions in a row; what is done is kept.
+    """
+    for method in plan.methods:
+        progress, left = MethodProgress(method.label, 0, len(plan.questions)), []
+        records = there.records(method.label)
+        for question in plan.questions:
+            record = records.get(question.id)
+            if record is None or record.is_lost:
+                left.append(question)
+            else:
+                progress.add(question, record)
+        tell(progress)
+        lost_in_a_row = 0
+        with closing(_outcomes_of_method(knowledge, plan, method, left)) as outcomes:
+            for question, record, error in outcomes:
+                there.add(record)
+                progress.add(question, record)
+                tell(progress)
+                lost_in_a_row = lost_in_a_row + 1 if record.is_lost else 0
+                if lost_in_a_row >= UNREACHABLE:
+                    stopped = error or EndpointError("nobody answers")
+                    about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
+                    stopped.hint = f"{about} {stopped.hint or ''}".strip()
+                    raise stopped
+
+
+def _outcomes_of_method(
+    knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequence[Question]
+) -> Generator[QuestionOutcome]:
+    """Yield the outcomes as they come; at most ``plan.workers`` questions are asked at the same time.
+
+    A question is asked only when the outcome of another is dealt with, so that none begins after a run stopped.
+    """
+    waiting = iter(questions)
+    with ThreadPoolExecutor(plan.workers) as threads:
+        asked = {threads.submit(_outcome_of, knowledge, plan, method, one) for one in islice(waiting, plan.workers)}
+        try:
+            while asked:
+                done, asked = wait(asked, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+                    asked |= {threads.submit(_outcome_of, knowledge, plan, method, one) for one in islice(waiting, 1)}
+        except BaseException:
+            plan.asking.cancel.set()  # the threads are waited for
+            raise
+
+
+def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> QuestionOutcome:
+    """Ask one question with one method; nothing is recorded if the run was stopped."""
+    asking = replace(plan.asking, retriever=method.retriever, options={})
+    if plan.gold_topics:
+        asking = asking.about(topic.iri for topic in question.topics)
+    if not method.with_model:
+        asking = asking.without_model()
+    about: Json = {"question": question.id, "method": method.label}
+    began = time.monotonic()
+    try:
+        answer = knowledge.answer(question.text, asking)
+        record = Record.of(answer, degrees=_answer_degrees(knowledge, answer), **about)
+        return question, record, answer.error if isinstance(answer.error, KgsparqlError) else None
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
+        known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
+        return question, Record.failed(known, seconds=time.monotonic() - began, **about), known
+
+
+def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> Mapping[Term, int]:
+    """Count the triples of the first answers, where several share a place; endpoints are not asked."""
+    first = [a for a in answer.answers[:_MAX_DEGREES] if isinstance(a.term, IRI)]
+    if knowledge.graph.is_remote or len({(a.score, a.markers[:1]) for a in first}) == len(first):
+        return {}
+    terms = dict.fromkeys(a.term for a in first)
+    found = degrees(knowledge.graph, terms, skip=())
+    return {term: found[term] for term in terms}

@@ -6,9 +6,8 @@ At an endpoint no process is needed. Open first: ``checking.py``, then ``running
 from __future__ import annotations
 
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
-from kgsparql.graphs.user_query.patterns import is_nothing, why_nothing
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
-from kgsparql.graphs.user_query.running import GraphQueries
+from kgsparql.graphs.user_query.running import GraphQueries, is_nothing, why_nothing
 
 __all__ = [
     "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryResult", "check",

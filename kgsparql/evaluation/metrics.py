@@ -1,0 +1,470 @@
+"""Metrics: whether answers are right, whether they can be relied on, and what they cost.
+
+Pure functions of a question and a record, so that a new one scores old runs; the answers of a record are compared with
+the right ones once for all.
+
+Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there is
+no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None given: 0. A
+failed question, also for want of its model: 0. Not defined while nobody knows the right answers.
+
+Candidates that nobody chose among, right behind each other, of the same score and with the same first piece of
+evidence are in the order of their degree, the highest first, then of their labels. Where somebody chose, the order
+given stands.
+
+The leading answers are the first, and those right behind it that have the same score and the same first piece of
+evidence. Of a method that ranks paths, these are all ends of the best one; of methods that rank entities (entity,
+mindmap), often the first answer alone. The set, of precision and recall, is the leading answers where nobody chose
+among the candidates, else all answers.
+
+Evidence is compared with the triples that an answer must rest on; what was linked, with the entities of the question.
+Triples are equal if their terms are: IRIs by their characters, literals by value. No evidence: 0. A failed question:
+0. Not defined for a question without golden triples. Of the first ten, the places are the triples in the order in
+which they are read: item after item, in each from its first to its last; a triple that was there before takes a place
+and is not counted again. That is as in the evaluation of HubLink on ORKG, whose published figures ``triple_hit@10``
+reproduces. What a question costs counts for a failed one, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Generic, TypeAlias, TypeVar
+from typing import Literal as OneOf
+
+from kgsparql.dataclasses import frozen
+from kgsparql.errors import InputError
+from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.matching import GoldAnswers, identity
+from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
+from kgsparql.rdf.terms import Literal, parse_term
+
+_T = TypeVar("_T")
+
+Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost"]
+Better: TypeAlias = OneOf["higher", "lower", ""]
+Score: TypeAlias = Callable[[Question, Record], "float | None"]
+
+
+@frozen
+class Metric:
+    """A figure for one question; the figure of a method is the mean over the questions that have one.
+
+    :param better: which way is better; empty where neither is.
+    :param of: gives ``None`` where it is not defined: the question is then left out of the mean, so that a share of
+        some questions (those without an answer, say) is a mean too.
+    """
+
+    name: str
+    group: Group
+    better: Better
+    of: Score
+
+
+def f1(precision: float, recall: float) -> float:
+    """Return the harmonic mean of precision and recall; 0 where both are.
+
+    >>> f1(1.0, 0.5), f1(0.0, 0.0)
+    (0.6666666666666666, 0.0)
+    """
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+@frozen
+class Judgement:
+    """The given answers in the order in which they are scored, and which of them are right.
+
+    :param gold: how many different right answers there are.
+    :param answers: the different given ones, the best first.
+    :param found: for each of them, the numbers of the right answers it is equal to; empty for a wrong one.
+    :param leading: how many of them lead: the first, and those right behind it of equal score and first marker.
+    :param predicted: how many of them are the predicted set: the leading ones if nobody chose among candidates, else
+        all.
+    :param settled: the score in every metric if the question failed (0) or has no right answer (1 for silence, else 0).
+    """
+
+    gold: int
+    answers: tuple[RecordedAnswer, ...]
+    found: tuple[tuple[int, ...], ...]
+    leading: int
+    predicted: int
+    settled: float | None
+
+    def right(self, first: int) -> int:
+        """How many of the first so many are right."""
+        return sum(map(bool, self.found[:first]))
+
+    def gold_found(self, first: int) -> int:
+        """How many right answers are among the first so many."""
+        return len({number for numbers in self.found[:first] for number in numbers})
+
+
+def judgement(question: Question, record: Record) -> Judgement | None:
+    """Compare the answers of a record with the right ones; ``None`` while nobody knows these."""
+    return None if question.answers is None else _judge_answers(_ById(question), _ById(record))
+
+
+def is_silent(record: Record) -> bool:
+    """Tell whether nothing was given as an answer: no term, no name, and no words of a model.
+
+    In a partial answer the text is a model's only if it has claims, or is not from the graph; else it is our own.
+    """
+    if record.answers or record.has_failed:
+        return False
+    is_claimed = bool(record.claims) or record.grounding != "graph"
+    is_answer = record.status == "answered" or (record.status == "partial" and is_claimed)
+    return record.ranked or not record.text.strip() or not is_answer
+
+
+def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tuple[RecordedAnswer, ...]]:
+    """Yield different answers in groups of equal score and first marker: the answers of one path.
+
+    A path does not order its answers: the higher degree comes first, then the label, then the term. Answers without
+    evidence, and those that somebody chose, stay in the order in which they were given.
+
+    :param ranked: nobody chose among the answers: they are candidates.
+    """
+    distinct: dict[Hashable, RecordedAnswer] = {}
+    for answer in answers:
+        distinct.setdefault(identity(answer.term, answer.label), answer)
+    for (_, marker), run in groupby(distinct.values(), lambda answer: (answer.score, answer.markers[:1])):
+        group = tuple(run)
+        if ranked and marker:
+            group = tuple(
+                sorted(group, key=lambda one: (1 if one.degree is None else -one.degree, one.label, one.term))
+            )
+        yield group
+
+
+class _ById(Generic[_T]):
+    """A value by its identity, as the key of a cache: comparing thousands of answers takes longer than judging them."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@lru_cache(maxsize=1024)
+def _gold_answers(question: _ById[Question]) -> GoldAnswers:
+    return GoldAnswers(question.value.answers or ())
+
+
+@lru_cache(maxsize=16)
+def _judge_answers(question: _ById[Question], record: _ById[Record]) -> Judgement:
+    gold = _gold_answers(question)
+    given = record.value
+    groups = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))
+    answers = tuple(answer for group in groups for answer in group)
+    leading = len(groups[0]) if groups else 0
+    return Judgement(
+        gold=len(gold), answers=answers, found=tuple(gold.found(answer.term, answer.label) for answer in answers),
+        leading=leading, predicted=leading if given.ranked else len(answers),
+        settled=float(is_silent(given)) if given.has_failed or not gold else None,
+    )  # fmt: skip
+
+
+_BOOLEANS = frozenset({"true", "false"})
+
+_NEAR = 1e-6  # numbers that differ by less than this share of them are the same
+_ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
+
+_T = TypeVar("_T")
+_G = TypeVar("_G")
+_Formula: TypeAlias = Callable[[Judgement], float]
+"""For a question that has right answers and did not fail."""
+
+
+def _set_precision(found: Judgement) -> float:
+    return found.right(found.predicted) / found.predicted if found.predicted else 0.0
+
+
+def _set_recall(found: Judgement) -> float:
+    return found.gold_found(found.predicted) / found.gold
+
+
+def _answer_metric(name: str, formula: _Formula) -> Metric:
+    def value(question: Question, record: Record) -> float | None:
+        found = judgement(question, record)
+        if found is None:
+            return None
+        return formula(found) if found.settled is None else found.settled
+
+    return Metric(name, "answer", "higher", value)
+
+
+def _hits_metric(first: int) -> Metric:
+    """Make the metric whether any of the first answers is right."""
+    return _answer_metric(f"hits@{first}", lambda own: float(own.right(first) > 0))
+
+
+def _is_exact(question: Question, record: Record) -> float | None:
+    """Tell whether the whole answer is right: value, rows, or set of answers, with nothing missing or added.
+
+    A computed value is compared with the one right answer: numbers with a tolerance of a millionth of them, or, where
+    the question asks for a round one, of half the last digit of the right answer; dates by value and precision, so
+    that a year is no day. A row is right if it has every value of a right row, in whatever column, and more columns do
+    no harm; every row must be right, and every right row there, in its order where the type of the question holds
+    RESULT_ORDER_MATTERS. Else the set of answers must be the right one, as for precision and recall. No right answer:
+    1 if none was given. A failed question: 0. Not defined while nobody knows the right answers.
+    """
+    found = judgement(question, record)
+    if found is None or record.has_failed:
+        return None if found is None else 0.0
+    gold = question.answers or ()
+    if question.rows:
+        return float(_same_rows(question, record))
+    if record.value:
+        return float(len(gold) == 1 and _same_cell(gold[0], record.value, "", is_round=_is_round(question)))
+    if found.settled is not None:
+        return found.settled
+    right = found.right(found.predicted) == found.predicted > 0
+    return float(right and found.gold_found(found.predicted) == found.gold)
+
+
+def _wrong_verdict(question: Question, record: Record) -> float | None:
+    """Count the yes/no questions to which the opposite was answered without a word of doubt (`answered`).
+
+    Nothing answered, or a partial answer: 0. Not defined for a question whose right answer is no yes or no.
+    """
+    gold = question.answers or ()
+    if len(gold) != 1 or gold[0].label not in _BOOLEANS:
+        return None
+    given = _literal_text(record.value)
+    return float(record.status == "answered" and given in _BOOLEANS and given != gold[0].label)
+
+
+def _same_rows(question: Question, record: Record) -> bool:
+    def is_same(gold: Sequence[GoldAnswer], given: Sequence[tuple[str, str]]) -> bool:
+        return _each_has_its_own(gold, given, lambda cell, own: _same_cell(cell, *own, is_round=_is_round(question)))
+
+    if len(question.rows) != len(record.rows):
+        return False
+    if _ORDERED in question.type:
+        return all(map(is_same, question.rows, record.rows))
+    return _each_has_its_own(question.rows, record.rows, is_same)
+
+
+def _each_has_its_own(gold: Sequence[_T], given: Sequence[_G], is_same: Callable[[_T, _G], bool]) -> bool:
+    """Tell whether each right thing is the same as a given one that no other is the same as."""
+    left = list(given)
+    for one in gold:
+        place = next((i for i, own in enumerate(left) if is_same(one, own)), None)
+        if place is None:
+            return False
+        del left[place]
+    return True
+
+
+def _same_cell(gold: GoldAnswer, term: str, label: str, *, is_round: bool) -> bool:
+    if GoldAnswers([gold]).found(term, label):
+        return True
+    if not term.startswith('"'):
+        return False
+    right = gold.label if gold.term is None else _literal_text(str(gold.term))
+    try:
+        one, other = float(right), float(_literal_text(term))
+    except ValueError:
+        return False
+    digits = len(right.partition(".")[2])
+    return math.isclose(one, other, rel_tol=_NEAR, abs_tol=0.5 * 10**-digits + 1e-12 if is_round else 0.0)
+
+
+def _is_round(question: Question) -> bool:
+    return "round" in question.text.lower()
+
+
+def _literal_text(term: str) -> str:
+    """Return the text of a literal in N-Triples syntax; empty for anything else."""
+    try:
+        literal = parse_term(term) if term else None
+    except InputError:
+        return ""
+    return literal.value if isinstance(literal, Literal) else ""
+
+
+_OF_ANSWERS = (
+    _hits_metric(1),
+    # Hits@1 if one of the leading answers is drawn at random
+    _answer_metric("expected_hits@1", lambda own: own.right(own.leading) / own.leading if own.leading else 0.0),
+    *map(_hits_metric, (3, 5, 10)),
+    _answer_metric("mrr", lambda own: next((1 / place for place, right in enumerate(own.found, 1) if right), 0.0)),
+    _answer_metric("precision", _set_precision),
+    _answer_metric("recall", _set_recall),
+    _answer_metric("f1", lambda found: f1(_set_precision(found), _set_recall(found))),  # of each question
+    Metric("exact", "answer", "higher", _is_exact),
+    Metric("wrong_yes_no", "grounding", "lower", _wrong_verdict),
+)
+
+
+_NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
+_AT = 10  # places that the metrics of the first ones count
+
+_Triple: TypeAlias = tuple[Hashable, ...]
+_OfTriples: TypeAlias = Callable[[frozenset[_Triple], list[_Triple]], float]
+"""Of the golden triples, and of every triple of the evidence as it is read, repeats included."""
+
+
+def _golden_places(golden: frozenset[_Triple], places: list[_Triple]) -> list[int]:
+    """Return the places, from 1, of the first ten that have a golden triple for the first time."""
+    first = {triple: place for place, triple in reversed(list(enumerate(places[:_AT], 1)))}
+    return sorted(place for triple, place in first.items() if triple in golden)
+
+
+def _triple_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return len(golden.intersection(places)) / len(set(places)) if places else 0.0
+
+
+def _triple_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return len(golden.intersection(places)) / len(golden)
+
+
+def _triple_metric(name: str, formula: _OfTriples) -> Metric:
+    def value(question: Question, record: Record) -> float | None:
+        if not question.golden_triples:
+            return None
+        if record.status == "error":
+            return 0.0
+        golden = frozenset(tuple(identity(str(term)) for term in triple) for triple in question.golden_triples)
+        places = [tuple(map(identity, triple)) for item in record.evidence for triple in item.triples]
+        return formula(golden, places)
+
+    return Metric(name, "evidence", "higher", value)
+
+
+def _linking_recall(first: int) -> Metric:
+    """Divide the entities of a question that are among the first candidates of some mention by its entities.
+
+    The first candidate is the entity that was taken. 1 where the entities were given to the method. Not defined where
+    the dataset names no entities.
+    """
+
+    def value(question: Question, record: Record) -> float | None:
+        topics = {str(topic.iri) for topic in question.topics}
+        if not topics:
+            return None
+        ranked = (list(dict.fromkeys(link)) for link in record.linked)
+        found = {term for terms in ranked for term in terms[:first]}
+        return 0.0 if record.status == "error" else len(topics & found) / len(topics)
+
+    return Metric(f"linking_recall@{first}", "linking", "higher", value)
+
+
+def _is_grounded(_question: Question, record: Record) -> float | None:
+    """Tell whether every citation of the answer holds.
+
+    1 if the answer is from the graph alone, cites something, every marker it cites is in the evidence, every triple of
+    these items was looked up again and found, and the model made up no citation or choice; else 0. A triple that nobody
+    could look up (a blank node of an endpoint) does not hold. A failed question: 0. Not defined where nothing was
+    answered.
+    """
+    if record.has_failed:
+        return 0.0
+    if is_silent(record):
+        return None
+    cited = {m for _, markers in record.claims for m in markers} | {m for a in record.answers for m in a.markers}
+    return float(record.grounding == "graph" and bool(cited) and cited <= _markers_found_again(record))
+
+
+def _unsupported_share(_question: Question, record: Record) -> float | None:
+    """Divide the claims that cite nothing that holds by all claims.
+
+    A text that is from a model's memory is one claim without support. Not defined where nothing was claimed, and for a
+    failed question.
+    """
+    if record.has_failed or (is_silent(record) and not record.claims):
+        return None
+    if not record.claims:
+        return 1.0 if record.grounding == "model" else None
+    there = _markers_found_again(record)
+    return sum(1 for _, markers in record.claims if there.isdisjoint(markers)) / len(record.claims)
+
+
+def _markers_found_again(record: Record) -> set[str]:
+    """Return the markers of the items whose triples were all found again; a passage has none."""
+    return {i.marker for i in record.evidence if len(i.verified) >= len(i.triples) and all(i.verified)}
+
+
+def _is_misleading(question: Question, record: Record) -> float | None:
+    """Count questions with something that is called an answer (`answered`), although the first one is wrong.
+
+    Not defined while nobody knows the right answers.
+    """
+    found = judgement(question, record)
+    is_called_answer = record.status == "answered" and not record.has_failed and not is_silent(record)
+    return None if found is None else float(is_called_answer and not found.right(1))
+
+
+def _cost_metric(name: str, of: Callable[[RecordedCost], float | None] | None = None) -> Metric:
+    """Make a metric of what was measured: the field of this name, or what is computed from several."""
+    measured = of or attrgetter(name)
+    return Metric(name, "cost", "lower", lambda _, record: measured(record.measured))
+
+
+def _share_metric(name: str, of: Callable[[Record], bool], better: Better = "lower") -> Metric:
+    """Make a metric that counts questions."""
+    return Metric(name, "grounding", better, lambda _, record: float(of(record)))
+
+
+_OF_TRUST = (
+    _triple_metric("triple_precision", _triple_precision),
+    _triple_metric("triple_recall", _triple_recall),
+    _triple_metric("triple_f1", lambda golden, own: f1(_triple_precision(golden, own), _triple_recall(golden, own))),
+    _triple_metric("triple_hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden)),
+    _triple_metric("triple_precision@10", lambda golden, places: _triple_precision(golden, places[:_AT])),
+    _triple_metric(
+        "triple_map@10",
+        lambda golden, places: (
+            sum(n / place for n, place in enumerate(_golden_places(golden, places), 1)) / min(len(golden), _AT)
+        ),
+    ),
+    _triple_metric("triple_mrr@10", lambda golden, places: next((1 / p for p in _golden_places(golden, places)), 0.0)),
+    *map(_linking_recall, (1, 3, 5, 10)),
+    Metric("grounded", "grounding", "higher", _is_grounded),
+    Metric("unsupported_claims", "grounding", "lower", _unsupported_share),
+    # no term, no name, and no model says in words that it knows; a failed question is no abstention
+    _share_metric("abstained", is_silent, ""),
+    # of the questions to which nothing was answered, those that have no answer
+    Metric(
+        "abstention_precision", "grounding", "higher",
+        lambda question, record: (
+            None if question.answers is None or not is_silent(record) else float(not question.answers)
+        ),
+    ),
+    # of the questions that have no answer, those to which nothing was answered
+    Metric(
+        "abstention_recall", "grounding", "higher",
+        lambda question, record: float(is_silent(record)) if question.answers == () else None,
+    ),
+    Metric("misleading", "grounding", "lower", _is_misleading),
+    # a model was to help, and failed, or was not trusted
+    _share_metric("without_model", lambda record: record.is_without_model),
+    # a reply of a model could not be used; that there is no embedding model is how the run was made, and no fallback
+    _share_metric("fallbacks", lambda record: any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
+    # a limit cut something off: an item of the evidence, a list on the way, or the budget
+    _share_metric("truncated", lambda record: record.is_cut_short),
+    # marked as not whole: a limit, words without evidence, a doubt
+    _share_metric("partial", lambda record: record.status == "partial" and not record.has_failed),
+    # an error left it without an answer; where a model failed once there was evidence, the candidates are no answer
+    _share_metric("failed", lambda record: record.has_failed),
+    *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
+    _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
+    *map(_cost_metric, ("cost", "queries", "rows", "seconds")),
+    # how likely the answer is right, as it says itself; a baseline does not say
+    Metric(
+        "confidence", "grounding", "",
+        lambda _, record: None if record.has_failed or is_silent(record) else record.score,
+    ),
+)  # fmt: skip
+
+METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in (*_OF_ANSWERS, *_OF_TRUST)})
+"""All metrics by name, in the order of a table."""
