@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import KgsparqlError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Fallback
@@ -85,7 +85,7 @@ Grounding = OneOf["graph", "document", "mixed", "model"]
 """``mixed``: of the graph, but for a step that only a model states."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerTerm:
     """A term that answers the question, and the markers of the evidence it is in.
 
@@ -105,7 +105,7 @@ class AnswerTerm:
         return f"{self.label} ({self.description})" if self.description else self.label
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """One statement and the evidence it rests on."""
 
@@ -113,7 +113,7 @@ class Claim:
     markers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InferenceStep:
     """A triple of the evidence that the answer was inferred from, and the marker of its item."""
 
@@ -121,7 +121,7 @@ class InferenceStep:
     cited: CitedTriple
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """What a method wrote, before anybody checked it.
 
@@ -142,7 +142,7 @@ class Draft:
     is_ranked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Support:
     """How clearly a question is read, as far as the method knows.
 
@@ -155,7 +155,7 @@ class Support:
     path_lead: float = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """One way to read a question: a line that a model may choose by its number.
 
@@ -169,7 +169,7 @@ class Reading:
     passage: EvidenceItem | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrieval:
     """What a method found.
 
@@ -201,7 +201,7 @@ class Retrieval:
         return next((item for item in self.evidence if item.marker in first and item.paths), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """The verified draft with its evidence, and what it cost.
 

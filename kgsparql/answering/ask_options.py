@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from kgsparql.answering.follow_up import Before
 from kgsparql.answering.retriever import Retriever, did_you_mean
 from kgsparql.budget import Budget
-from kgsparql.dataclasses import dataclass, field, fields, replace
+from kgsparql.dataclasses import field, fields, frozen, replace
 from kgsparql.errors import LimitError, OptionError, QuestionError
 from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
@@ -48,7 +48,7 @@ Asked = TypeVar("Asked")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AskOptions:
     """How to ask: the method and its options, the entities if they are known, the limits, who listens.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
@@ -56,7 +56,7 @@ _IN_EVENT = 120  # characters of a candidate in an event
 _PRUNED_IN_EVENT = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """Something to choose, known by its number in the list.
 
@@ -71,7 +71,7 @@ class Candidate:
     group: Hashable = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """A candidate that was chosen; scores are comparable only within one call, higher is better."""
 
@@ -80,7 +80,7 @@ class Choice:
     chosen_by: OneOf["model", "ranker"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Links:
     """What the names of a question were taken for, and what else they may mean, for a model to mend."""
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 import numpy as np
 
 from kgsparql.answering.answer import AnswerTerm, Retrieval, Support
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.plans.denotation import PlannedReading
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.gaps import Gap, unlikely
@@ -94,7 +94,7 @@ def _within_one(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calibration:
     """What makes a probability of signals.
 

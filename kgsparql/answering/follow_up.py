@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.english_forms import is_past_form, plural, singular
 from kgsparql.linking.words import roots_of
@@ -32,7 +32,7 @@ _LISTING = re.compile(r"(?:list|name|show|give)(?: me)?(?: all)?(?: the)? (?=\w)
 _HOW_MANY = re.compile(r"how many(?: (?:are|were) (?:there|they))?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Meant:
     """Something that the question before named, or that answered it.
 
@@ -45,7 +45,7 @@ class Meant:
     start: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Before:
     """The question before: what it named, and what answered it, where that was sure."""
 
@@ -69,7 +69,7 @@ class Before:
         return cls(told["question"], tuple(sorted(topics, key=lambda own: own.start)), tuple(answers))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completed:
     """A question with what it left out, and sentences that say what was taken for what."""
 
@@ -121,7 +121,7 @@ def take_up(session: Session, before: Before, language: str = "") -> None:
         session.notes.extend(Note("follow_up", line) for line in made.taken)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Completion:
     """What is filled in of one question."""
 

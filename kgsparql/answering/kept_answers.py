@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, parse_term, printable, validated
 
@@ -21,7 +21,7 @@ Row: TypeAlias = tuple[Term | None, ...]
 """A solution, or a row of what was computed: its terms in the order of the columns."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptItem:
     """A piece of evidence, as it was kept.
 
@@ -53,7 +53,7 @@ class KeptItem:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptAnswer:
     """An answer, as it was kept: its answers without blank nodes, whose names say nothing in another file.
 
@@ -70,7 +70,7 @@ class KeptAnswer:
     retrieved: tuple[Triple, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerFile:
     """What is in a file of answers.
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.exploration import labels
@@ -46,7 +46,7 @@ _MEANINGS = 3  # of a name, and classes, that are listed
 _ROWS = 50  # predicates with a word of the question that are looked at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanQuestion:
     """One question.
 

@@ -15,7 +15,7 @@ from kgsparql.answering.plan_question import common_profiler, name_schema, predi
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_gap, longer_names, other_meanings
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import LimitError, PlanError, QueryError
 from kgsparql.events import QuestionRead, ignore
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -54,7 +54,7 @@ _NOTHING: tuple[tuple[tuple[Term | None, ...], ...], ...] = ((), ((FALSE,),), ((
 """How the rows begin of a plan that comes to nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadQuestion:
     """A question, read and planned; nothing is run yet.
 

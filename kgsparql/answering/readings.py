@@ -17,7 +17,7 @@ from kgsparql.answering.confidence import support_of_path
 from kgsparql.answering.entity_linking import links_to_mend, meant_by, mend_links
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import ModelReplyError
 from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -43,7 +43,7 @@ NONE_FITS = not_the_graphs("the model finds none of the readings to be what was 
 _OF_DOCUMENT = not_the_graphs("it is read in a document")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Talk:
     """The talk with a model about the readings of one question.
 

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row
 from kgsparql.budget import Budget, Usage
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
 from kgsparql.events import ignore
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, has_a_name, verify
@@ -28,7 +28,7 @@ _GIVEN_OTHERWISE = "the facts that it cites give another value than it says"
 ItemVerdict: TypeAlias = OneOf["stands", "changed", "refused", "unknown", "no_query"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecheckedItem:
     """What became of a piece of evidence.
 
@@ -45,7 +45,7 @@ class RecheckedItem:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recheck:
     """What became of an answer on a graph as it is now.
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.planned import ReadQuestion, computed_plan, read_and_planned
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.notes import Notes
@@ -38,7 +38,7 @@ _KINDS = frozenset({RDF_TYPE, SUBCLASS_OF})  # predicates that say of what class
 _SO = "is true that"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Read:
     """A sentence, read as a question.
 
@@ -79,7 +79,7 @@ class _Read:
         return " ".join(own.text_of(first, last) for first, last in zip(runs, ends, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SentenceCheck:
     """Tells whether sentences about an answer are borne out.
 

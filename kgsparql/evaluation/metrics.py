@@ -178,7 +178,6 @@ _BOOLEANS = frozenset({"true", "false"})
 _NEAR = 1e-6  # numbers that differ by less than this share of them are the same
 _ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
 
-_T = TypeVar("_T")
 _G = TypeVar("_G")
 _Formula: TypeAlias = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import InputError
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.notes import Cut
@@ -21,7 +21,7 @@ from kgsparql.rdf.vocabulary import LABELS
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found(Generic[T]):
     """Items, and the limits that left others out; without a cut, nothing was left out."""
 
@@ -29,7 +29,7 @@ class Found(Generic[T]):
     cuts: tuple[Cut, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NeighbourGroup:
     """The neighbours of an entity along one step, at most as many as were asked for; none where they were only counted.
 
@@ -76,7 +76,7 @@ class StepUse(NamedTuple):
         return cls(len(found), max(map(len, found.values())), tuple(ends[:kept]))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Label:
     """A label of a term."""
 

@@ -8,7 +8,7 @@ from itertools import chain, count
 from operator import itemgetter
 from typing import TypeVar
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import Found, Label, entities_of, order_key, select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
@@ -21,7 +21,7 @@ from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, RDF_
 K = TypeVar("K")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Description:
     """What a graph says of an entity in a few words."""
 

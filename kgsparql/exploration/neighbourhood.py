@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from operator import itemgetter
 from typing import TypeAlias, cast
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
@@ -128,7 +128,7 @@ WHOLE = 2_000
 Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Selection:
     """Which neighbours are asked for.
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import dataclass, frozen
 from kgsparql.errors import InputError
 from kgsparql.linking.words import TextToken, stop_words, tokens, words
 from kgsparql.rdf.terms import IRI, printable
@@ -31,7 +31,7 @@ class TextMention:
     term: IRI
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Excerpt:
     """Place of a passage in a document.
 
@@ -49,7 +49,7 @@ class Excerpt:
         return self.document
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skipped:
     """File that could not be read, and why."""
 

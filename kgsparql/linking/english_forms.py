@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.words import IRREGULAR
 
 PREPOSITIONS = frozenset(
@@ -66,7 +66,7 @@ _SAME = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wording:
     """The words for a predicate.
 
@@ -264,7 +264,7 @@ def marked(**features: object) -> set[str]:
     return {*filter(features.get, features)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """How a step is said of its start and its end.
 

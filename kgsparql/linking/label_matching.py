@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import dataclass, frozen, replace
 from kgsparql.linking.label_index.combined import LabelSearch
 from kgsparql.linking.label_index.search import LabelRow, Vocabulary, unlikeliness
 from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, tokens, trigrams, with_signs, words
@@ -36,7 +36,7 @@ _MUCH_BETTER_KNOWN = 5  # times that a name with other signs is in more triples,
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fit:
     """A label laid over a question.
 
@@ -60,7 +60,7 @@ class Fit:
         return max(self.places)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkCandidate:
     """A label that may be what some words of a question mean.
 
@@ -336,7 +336,7 @@ _MOST_LABELS = 1_000_000
 """Where there are more, no whole names are compared: it takes long, and most are one letter from some other."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Correction:
     """The key of a label that some words of a question may be.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.label_index.search import Kind, short_key
 from kgsparql.linking.label_matching import Matched, written
 from kgsparql.linking.words import place_of, words
@@ -13,7 +13,7 @@ _CLOSE = 0.9
 """Share of a link's score from which another candidate may be meant, where no label is the mention itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mention:
     """The part of a question that names something.
 
@@ -41,7 +41,7 @@ def mention_in(question: str, text: str, *, is_type: bool = False) -> Mention:
     return replace(NOWHERE, is_type=is_type) if place is None else Mention(question[slice(*place)], *place, is_type)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkedEntity:
     """An entity of the graph that a question names.
 

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import InputError, LimitError, StoreError
 from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.packed import PackedLabels
@@ -46,7 +46,7 @@ _COLUMNS = {**dict.fromkeys(("number", "start", "end"), "int32"), "document": "s
 _LISTS = {"iris": "string", "starts": "int32", "ends": "int32"}  # of the mentions of a passage, in their order
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """Passage, where it stands, and what it mentions.
 
@@ -147,7 +147,7 @@ class Passages:
 # --- Indexing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexedTexts:
     """Counts of the documents, passages and mentions of an index.
 

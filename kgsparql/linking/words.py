@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TypeVar
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.rdf.terms import normalised
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ _RUN = re.compile(r"[^\x00-#%-*,-/:;?@\[-\]_{}\x7f]+")
 """A run of characters between ASCII characters that are in no word."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextToken:
     """A word of a text, and where it stands.
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 
@@ -26,7 +26,7 @@ Summary = OneOf["sum", "avg", "min", "max"]
 # --- measures: what an item has one or more values of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """The values at the end of a path from an item.
 
@@ -40,7 +40,7 @@ class Value:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HowMany:
     """How many distinct items a path from an item leads to, of those in a set if one is given; 0 where none."""
 
@@ -48,7 +48,7 @@ class HowMany:
     among: ItemSet | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summarised:
     """One number for the values at the end of a path from an item, such as their average."""
 
@@ -57,7 +57,7 @@ class Summarised:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calculated:
     """Two numbers of an item, or two numbers, calculated into one; one is rounded to so many digits, a constant."""
 
@@ -69,21 +69,21 @@ class Calculated:
 # --- sets of items
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instances:
     """Everything of a class, or of a class below it."""
 
     of: IRI
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Items:
     """These terms."""
 
     terms: tuple[IRI | Literal, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ends:
     """What a path leads to from the items of a set."""
 
@@ -91,7 +91,7 @@ class Ends:
     path: PropertyPath
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Where:
     """The items of a set of which some value of a measure compares so with a value.
 
@@ -113,7 +113,7 @@ class Where:
         return other if are_ends and isinstance(one.value, Literal) and isinstance(other.value, Literal) else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named:
     """The items of a set that have a word in a label, in whatever case."""
 
@@ -121,7 +121,7 @@ class Named:
     word: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Has:
     """The items of a set from which a path leads to anything, or to an item of another set."""
 
@@ -130,7 +130,7 @@ class Has:
     to: ItemSet | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lacks:
     """The items of a set from which a path leads nowhere, or to no item of another set."""
 
@@ -139,21 +139,21 @@ class Lacks:
     to: ItemSet | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Both:
     """The items that are in all of these sets."""
 
     sets: tuple[ItemSet, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Either:
     """The items that are in any of these sets."""
 
     sets: tuple[ItemSet, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Minus:
     """The items of the first set that are not in the second."""
 
@@ -161,7 +161,7 @@ class Minus:
     without: ItemSet
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Top:
     """The items of a set with the largest values of a measure, or the smallest.
 
@@ -177,14 +177,14 @@ class Top:
 # --- numbers
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Count:
     """How many items a set has."""
 
     items: ItemSet
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SummaryOf:
     """The sum, average, least or most of a measure over the distinct pairs of an item of a set and its value."""
 
@@ -193,7 +193,7 @@ class SummaryOf:
     measure: Measure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """A number that the question says."""
 
@@ -203,14 +203,14 @@ class Constant:
 # --- yes or no
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exists:
     """Whether a set has any item."""
 
     items: ItemSet
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compares:
     """Whether two numbers compare so."""
 
@@ -219,7 +219,7 @@ class Compares:
     right: Number
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SameItems:
     """Whether two sets have the same items."""
 
@@ -227,21 +227,21 @@ class SameItems:
     right: ItemSet
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Not:
     """The opposite."""
 
     condition: Condition
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllOf:
     """Whether all of these hold."""
 
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnyOf:
     """Whether one of these holds."""
 
@@ -251,7 +251,7 @@ class AnyOf:
 # --- tables
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A measure of each item, under a name.
 
@@ -263,7 +263,7 @@ class Column:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ItemTable:
     """One row for an item and its values, in the order of a column where one is named.
 
@@ -278,7 +278,7 @@ class ItemTable:
     shows_items: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupColumn:
     """One number for a group: how many items it has (no measure), or a summary of their values."""
 
@@ -287,7 +287,7 @@ class GroupColumn:
     measure: Measure | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grouped:
     """One row for each term that a path from the items of a set leads to.
 
@@ -303,7 +303,7 @@ class Grouped:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BestOfEach:
     """One row for each term that a path from the items of a set leads to, and an item with the best value there."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast, get_args
 
-from kgsparql.dataclasses import dataclass, field, fields, replace
+from kgsparql.dataclasses import dataclass, field, fields, frozen, replace
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import decimal
@@ -23,7 +23,7 @@ _COMPARISONS, _ARITHMETIC, _SUMMARIES = (get_args(words) for words in (a.Compari
 _EXACT_NUMBERS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedName:
     """What a name of a list stands for: an item (E), a class (C), a predicate (R) or a value of the question (L).
 

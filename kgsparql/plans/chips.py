@@ -16,7 +16,7 @@ from functools import reduce
 from typing import Any, TypeAlias, cast, get_args
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, fields, is_dataclass, replace
+from kgsparql.dataclasses import fields, frozen, is_dataclass, replace
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
@@ -49,7 +49,7 @@ _OPERATORS |= {a.Where: "comparison", a.Compares: "comparison", a.Summarised: "s
 """The field of a part before which its operator is said."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chip:
     """A part of a plan that can be another, in all the places where it stands."""
 
@@ -61,7 +61,7 @@ class Chip:
         return _part_at(plan, self.places[0])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """What could stand in the place of a chip.
 
@@ -199,7 +199,7 @@ class _OpenCompiler(PlanCompiler):
         return super().members(items, x)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _OptionFinder:
     """Finds the options of one chip."""
 

@@ -7,7 +7,7 @@ from itertools import filterfalse
 from typing import Literal as OneOf
 from typing import NamedTuple
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import dataclass, frozen, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.weights import weights
@@ -32,7 +32,7 @@ class Match(NamedTuple):
     path: PropertyPath
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Denotation:
     """A set that a phrase may denote.
 
@@ -98,7 +98,7 @@ class Denotation:
         return PlannedReading(plan, round(self.rank + fit, 3), self.doubts, (*self.how, *how))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedReading:
     """A plan for a question.
 
@@ -122,7 +122,7 @@ def unplanned() -> PlannedReading:
     return PlannedReading(None, doubts=(rival(),))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rel:
     """A step that is not chosen yet: what is looked for from a given set.
 

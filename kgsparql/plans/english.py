@@ -10,7 +10,7 @@ from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import Relation, bare, folded, many, marked, one, singular
 
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
@@ -72,7 +72,7 @@ def say(rule: str, features: set[str], *of: object, **values: object) -> str:
     return str(_Saying(features, (SimpleNamespace(**values), *of))[rule])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause:
     """What is true of items, such as *whose nationality is Germany*.
 
@@ -85,7 +85,7 @@ class Clause:
     is_choice: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Phrase:
     """Some items in words, written in a case: ``f"{phrase:owner}"`` stands after *of*.
 

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.linking.codes import is_code
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import kind_of_literal
@@ -36,7 +36,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Precision:
     """As much of a date as is compared: what is kept of its parts, year, month and day."""
 
@@ -175,7 +175,7 @@ def _kind_of_end(end: Term) -> a.Kind:
     return "date" if _ISO_DATE.match(end.value) else "number" if _PLAIN_NUMBER.match(end.value) else "text"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """Patterns that bind a measure, the value itself, and the number or text that it is compared by.
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import dataclass, frozen
 from kgsparql.errors import GRAPH_FAILED, QueryError, is_about_the_query
 from kgsparql.graphs.federated_graph import NOT_COMPUTED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
@@ -43,7 +43,7 @@ LEFT_OUT_SENTENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftOut:
     """Values that cannot be read as what they should be, or items that would be divided by zero.
 
@@ -78,7 +78,7 @@ class LeftOut:
         return LEFT_OUT_SENTENCES.get(kind, LEFT_OUT_SENTENCES["date"]), amount, of, value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compared:
     """What the best of a set are the best of.
 
@@ -92,7 +92,7 @@ class Compared:
     facts: tuple[tuple[Triple, ...], tuple[Triple, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computed:
     """What a plan came to.
 
@@ -383,7 +383,7 @@ def _value_witnesses(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure 
                 yield right, True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Witnesses:
     """The query of the facts that a plan rests on: each solution shows the triples that these patterns make."""
 

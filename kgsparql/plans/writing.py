@@ -14,7 +14,7 @@ from functools import reduce
 from types import SimpleNamespace
 from typing import Any
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import Relation, folded, marked, relation
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import (
@@ -73,7 +73,7 @@ def none_in_words(items: a.ItemSet, label: Label) -> str:
     return Writer(label).said(a.Not(a.Exists(items)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """A part of a plan in a sentence; what is in it is written when it is its turn."""
 
@@ -90,7 +90,7 @@ class _Part:
         return self.writer.said(self.part, case)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Writer:
     """Says sets of items, what is measured of them, and what is computed of them."""
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.lattice import Lattice
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -29,7 +29,7 @@ _MUCH_RARER = 5  # times that a name written as in the question may be in fewer 
 _ALTERNATIVE = 0.97
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunked:
     """A question as words and chunks; other fields than ``chunks`` are about words, by their positions.
 

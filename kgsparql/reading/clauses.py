@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.reading.gaps import Gap
 
@@ -20,7 +20,7 @@ Light = OneOf["", "be", "have", "do"]
 Summary = OneOf["sum", "avg", "min", "max"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Name:
     """A term that some words may name.
 
@@ -36,7 +36,7 @@ class Name:
     calls: IRI | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunk:
     """Words side by side: a name, a class, a number, or a plain word.
 
@@ -88,7 +88,7 @@ class Chunk:
         return self.is_strong and bool(self.entities)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Superlative:
     """``largest``, ``second oldest``, ``top 5``.
 
@@ -104,7 +104,7 @@ class Superlative:
     is_share: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quantity:
     """A value that something is compared with: ``more than 100`` of ``more than 100 servings``.
 
@@ -125,7 +125,7 @@ class Quantity:
         return self.value.number or Decimal()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NounPhrase:
     """A noun phrase, as the parser makes it.
 
@@ -181,7 +181,7 @@ class NounPhrase:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Predication:
     """A verb, preposition or copula with its arguments; the argument that is None is the phrase that it restricts.
 
@@ -210,7 +210,7 @@ class Predication:
     is_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparative:
     """``older``, ``wider``, ``more``: what is measured, and which way.
 
@@ -228,7 +228,7 @@ class Comparative:
     own: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Alternatives:
     """``died before 1930 or were born after 1950``: what is said in one of these branches holds."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.rdf.terms import printable
 
 GapCode = OneOf[
@@ -16,7 +16,7 @@ _LONGEST = 80  # characters of what a sentence names
 _LONGEST_MEANING = 200  # with an IRI
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gap:
     """Words of a question that an answer does not account for, and a sentence for the reader.
 

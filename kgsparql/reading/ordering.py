@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.reading.lexicon import Glossary, Lexicon
 from kgsparql.reading.parser import grammar, word_tags
 from kgsparql.reading.peg import Edge, Labelled, Lattice, RuleReader
@@ -23,7 +23,7 @@ _FORMS = {"participle": PARTICIPLE, "comparative": 1, "superlative": 2}
 _TEMPLATE_PART = re.compile(r"\{(\w*)([.=]?)(\w*)\}|([^\s{}\"]+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """Words of a question that stand together, and what they are in English.
 

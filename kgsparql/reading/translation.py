@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.codes import codes_in
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.combined import LabelSearch
@@ -26,7 +26,7 @@ _DAY_FIRST = re.compile(r"(\d{1,2})[/-](0?[1-9]|1[0-2])[/-](\d{4})(?!\w)")
 _SHORT = 3  # letters of a name whose last one marks no owner
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Translation:
     """A question of another language as it is read.
 
@@ -53,7 +53,7 @@ class Translation:
         return words if found is None else self.original[slice(*self.place_of(*found.span()))]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Known:
     """Words that the graph has a name for, up to a place, and what that is in English."""
 

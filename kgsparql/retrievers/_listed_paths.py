@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicatePath, mediated_paths, paths_of_several, walk_ends
@@ -183,7 +183,7 @@ def add_kinds(enumerations: Iterable[Enumeration], session: Session) -> None:
         one.kinds[path.steps] = kinds[0] if kinds else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LikelyPath:
     """A scored path from one of the entities that a mention may mean, and the same from nodes of the same name.
 

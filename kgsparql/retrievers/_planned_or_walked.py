@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Reading, Retrieval
@@ -16,6 +15,7 @@ from kgsparql.answering.planned import ReadQuestion, computed_plan, plan_reading
 from kgsparql.answering.readings import shown_terms
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.errors import GRAPH_FAILED, LimitError, is_about_the_query
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import arrow, triple_text
@@ -35,7 +35,7 @@ from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival
 _READ_OTHERWISE = rival("a reading with no answer")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedOrWalked(Retriever):
     """A plan where one has all that is asked; else what paths lead to, or a plan that leaves something out.
 

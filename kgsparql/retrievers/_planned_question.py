@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Retrieval, Support
@@ -13,6 +12,7 @@ from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.planned import ReadQuestion, computed_plan, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import dataclass, frozen, replace
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
@@ -26,7 +26,7 @@ from kgsparql.reading.gaps import rival
 _TIED = 0.01  # plans whose fits are no further apart are equally likely
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionTerm:
     """Something in the graph that a question names.
 
@@ -39,7 +39,7 @@ class QuestionTerm:
     kind: OneOf["entity", "class", "text"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CandidatePlan:
     """A plan that may be what a question asks.
 
@@ -54,7 +54,7 @@ class CandidatePlan:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedQuestion:
     """A question, planned.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from kgsparql.answering import coverage
@@ -17,6 +16,7 @@ from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, InferenceStep, Re
 from kgsparql.answering.choosing import MAX_PASSAGE
 from kgsparql.answering.readings import put_together, quoted_passage
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
@@ -44,7 +44,7 @@ MEMBERS: dict[str, Any] = {
 _OWN_STEP = not_the_graphs("one step is the model's own")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadLine:
     """A line that a model reads: facts of the graph, or a passage.
 
@@ -67,7 +67,7 @@ class ReadLine:
         return cls(item.paths[:_ENDS_READ], letter=letter, count=count)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactSheet:
     """Lines as a model reads them, each with a marker, and the terms of them that have numbers.
 

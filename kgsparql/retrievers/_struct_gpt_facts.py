@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from math import ceil
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.term_labels import path_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text, walk_text
@@ -49,7 +49,7 @@ Frontiers = Mapping[Walk, Mapping[Term, Path]]
 """The terms that each walk has led to, each with the first path there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Expansion(NextStep):
     """A predicate that can be followed from where a walk has led to.
 
@@ -61,7 +61,7 @@ class Expansion(NextStep):
     counts: Mapping[IRI, NeighbourGroup]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundFacts:
     """The facts that one predicate led to, and the part of them that is shown.
 

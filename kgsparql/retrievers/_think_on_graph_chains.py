@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import path_labels, terms_of
 from kgsparql.evidence.verbalising import arrow, path_text
@@ -42,7 +42,7 @@ _SKIPPED = UNWALKED.union(PICTURES_AND_PAGES)
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain:
     """A path from an entity of the question, with its score among those of its depth.
 
@@ -64,7 +64,7 @@ class Chain:
         return self.path.walk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Offer(NextStep):
     """A predicate that may continue a chain, or a sibling that stands in for it; ``again`` from the same term.
 

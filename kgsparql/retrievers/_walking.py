@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choice
 from kgsparql.answering.entity_linking import mend_links
 from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import path_labels, statement_hops, terms_of
@@ -107,7 +107,7 @@ def candidates_of_ways(groups: Sequence[Sequence[Path]], session: Session) -> li
     return candidates_by_start(paths, session)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class NextStep:
     """A step that may be walked from the end of a way, and perhaps of others of its kind.
 

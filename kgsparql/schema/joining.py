@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from weakref import WeakKeyDictionary
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
@@ -24,7 +24,7 @@ _HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGN
 _READ: WeakKeyDictionary[KnowledgeGraph, dict[IRI, tuple[Joined, ...]]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Joined:
     """The nodes of a class, which stand for what a predicate would say of one thing about another.
 

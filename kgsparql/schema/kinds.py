@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from urllib.parse import quote, unquote
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.exploration.labels import labels
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
@@ -24,7 +24,7 @@ _WITH = "urn:things-with:"
 _WORD, _ASIDE = re.compile(r"[^\W\d_]+"), re.compile(r"\(.*?\)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedKind:
     """What a noun stands for.
 
@@ -38,7 +38,7 @@ class NamedKind:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedKinds:
     """The things of a graph by the words of their names.
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
@@ -37,7 +37,7 @@ _READ: WeakKeyDictionary[KnowledgeGraph, GraphVocabulary] = WeakKeyDictionary()
 """What was read of graphs that stay as they were loaded."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GraphVocabulary:
     """What plans need to know of a graph.
 

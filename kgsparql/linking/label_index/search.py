@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import frozen
 from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
@@ -110,7 +110,7 @@ def rows_by(column: str, rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vocabulary:
     """Words of the labels: how many labels have each, and which are words of types and predicates.
 
