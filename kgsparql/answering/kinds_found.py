@@ -187,6 +187,10 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     if "text" not in values:  # who published it is no year
         return other_kind(wanted, f"a {min(values)}", first)
     (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]])
+    labels, some = session.compared_labels, ends[:_SAMPLE]
+    are_named = any(map(labels.has_label, some)) or not any(labels.has_label(link.term) for link in session.links)
+    if kinds and not are_named and all(isinstance(end, IRI) for end in some):  # a node that says who did it, and where
+        return other_kind(wanted, quoted(kinds[0]), first)
     said = [*kinds, *steps]
     is_text = all(isinstance(end, Literal) for end in ends)
     last = words(normalised(" ".join(steps)))[-1:]

@@ -177,8 +177,8 @@ class Measuring(NamedWords):
         last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
-        is_noun = bool(texts) and self.fit.form(last.step.predicate) in {"noun", "agent"}
-        is_noun = is_noun and self.fit.says(texts[-1], self.fit.text(last.step.predicate))
+        is_called = self.fit.form(last.step.predicate) in {"noun", "agent"}  # not `located in`, however like a city
+        is_noun = bool(texts) and is_called and self.fit.says(texts[-1], self.fit.text(last.step.predicate))
         is_noun = is_noun and not self.lexicon.is_participle(texts[-1])  # what was borrowed
         if is_noun and not self.fit.allows(last.step, "of", texts[-1]):  # children of each, not parents
             return
@@ -186,7 +186,7 @@ class Measuring(NamedWords):
         is_of_class = not frozenset(among).isdisjoint(self.view.profiler.with_broader(last.classes))
         if among and last.kind == "item" and not last.classes:  # of many classes, none of them common
             is_of_class = self.view.has_any(ends(items, path), frozenset(among))
-        if own and len(uses) == 1 and min(own) >= NEAR and (min(own) > BY_CLASS or not is_of_class):
+        if own and len(uses) == 1 and min(own) >= NEAR and ((is_called and min(own) > BY_CLASS) or not is_of_class):
             yield MeasureFit(sum(own) / len(own) + _W.counted_share * share, a.HowMany(path))
         is_through = all(self.fit.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
         if last.kind == "item" and is_of_class and is_through:

@@ -323,8 +323,9 @@ class PlanCompiler:
             ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
             is_last = i == (len(path.steps) - 1 if step.direction == "forward" else 0)
             group += self._repeated(*ends, step.predicate) if step.is_repeated else self._said_of(*ends, step, is_last)
-            if i and step.inverts(path.steps[i - 1]):
-                group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[i - 1])),))))
+            other = i if step.is_repeated else i - 1 if i and step.inverts(path.steps[i - 1]) else None
+            if other is not None:  # neither back where it came from, nor round to where it began
+                group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[other])),))))
         return tuple(group)
 
     def _said_of(self, subject: Variable, far: Variable, step: Step, is_last: bool) -> Group:

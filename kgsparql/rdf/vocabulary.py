@@ -16,6 +16,7 @@ _NAMESPACES = {
     "dc": "http://purl.org/dc/elements/1.1/",
     "dcterms": "http://purl.org/dc/terms/",
     "foaf": "http://xmlns.com/foaf/0.1/",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
     "schema": "http://schema.org/",
     "schemas": "https://schema.org/",
     "obo": "http://purl.obolibrary.org/obo/",
@@ -56,7 +57,7 @@ CLASS_KINDS = _known_iris("rdfs:Class owl:Class owl:Restriction")
 OF_ONTOLOGIES = tuple(_NAMESPACES[name] for name in ("rdf", "rdfs", "owl"))
 """How the IRIs of classes begin whose instances are the terms of an ontology, and no things."""
 LABELS = _known_iris(
-    "rdfs:label skos:prefLabel schema:name schemas:name foaf:name dcterms:title dc:title ontolex:writtenRep"
+    "rdfs:label skos:prefLabel schema:name schemas:name foaf:name vcard:fn dcterms:title dc:title ontolex:writtenRep"
 )
 """Label predicates, the best first."""
 ALTERNATIVE_LABELS = _known_iris(
