@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from kgsparql.answering.recheck import Recheck
     from kgsparql.graphs.user_query import GraphQueries, QueryResult
+    from kgsparql.plans.schema_overview import SchemaOverview
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 _POLL_S = 0.1
@@ -413,6 +414,20 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
         return {**found, **said, "label_index": indexed}
+
+    def schema(self) -> SchemaOverview:
+        """Describe what the graph is read as: its kinds and relations, with their names and examples.
+
+        An endpoint is asked for no more than a question may ask it; ``missing`` says what it could not tell.
+
+        >>> schema = open("fixtures/nobel.ttl", embedder="none").schema()
+        >>> print(next(relation for relation in schema.relations if relation.label == "place of birth"))
+        dbo:birthPlace ! place of birth (81): person → city or settlement; Aage Bohr — place of birth → Copenhagen
+        """
+        from kgsparql.plans.schema_overview import schema_overview  # not needed to answer
+
+        self._current_state()
+        return schema_overview(self.bounded(AskOptions()))
 
 
 def _over_before_asking(error: BudgetExceededError, urls: list[str]) -> BudgetExceededError:

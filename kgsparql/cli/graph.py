@@ -11,7 +11,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import FileOptions, GraphOptions
-from kgsparql.dataclasses import frozen
+from kgsparql.dataclasses import asdict, frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.linking.words import words as words_of
@@ -199,7 +199,12 @@ def paths(
 
 @c.command
 def info(
-    graph: GraphOptions, to: c.ShownOptions, lang: c.LangOption = "en",
+    graph: GraphOptions,
+    to: c.ShownOptions,
+    schema: Annotated[
+        bool, c.option("--schema", "Say instead what the graph is read as: its kinds and relations, a line each.")
+    ] = False,
+    lang: c.LangOption = "en",
 ) -> None:  # fmt: skip
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
 
@@ -215,8 +220,13 @@ def info(
         own: Json = {"languages": knowledge.languages, "embedder": "none", "index": graph.index}
         members = knowledge.graph.members
         each = [KnowledgeBase(one, **own) for one in members] if len(members) > 1 else [knowledge]
-        graphs = [{**one.info(), "example_questions": example_questions(one)} for one in each]
-    to.write(graphs if len(graphs) > 1 else graphs[0], (line for facts in graphs for line in _info_lines(facts)))
+        if schema:
+            read = [one.schema() for one in each]
+            graphs, lines = [*map(asdict, read)], [*map(str, read)]
+        else:
+            graphs = [{**one.info(), "example_questions": example_questions(one)} for one in each]
+            lines = [line for facts in graphs for line in _info_lines(facts)]
+    to.write(graphs if len(graphs) > 1 else graphs[0], lines)
 
 
 def _end_text(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) -> str:

@@ -29,13 +29,13 @@ from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, whole_number
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 ITEMS = 40  # items of a set that are looked at
-_SAMPLED = 200  # items of a set from which the next step of a path is taken
+SAMPLED = 200  # items of a set from which the next step of a path is taken
 _ORDERED = 1_000  # items of which the first by their IRIs are taken: of larger sets, any of so many
 _FACTS = 4_000  # triples of these that are read, in each direction
 _ABOVE = 100  # classes above a class that are read
@@ -170,10 +170,10 @@ class Profiler:
         """Some of the items; none where there are none."""
         if self.common is not None and _is_of_class(items):
             return self.common.sample(items)
-        self._sample_all([items])
+        self.sample_all([items])
         return self.known.samples[items]
 
-    def _sample_all(self, sets: Sequence[a.ItemSet]) -> None:
+    def sample_all(self, sets: Sequence[a.ItemSet]) -> None:
         """Read some of the items of each set that was not sampled before."""
         known, new = self.known.samples, list[a.ItemSet]()
         for one in sets:
@@ -197,7 +197,7 @@ class Profiler:
         """The first of what a path leads to, by the adjacency; ``None`` where a query finds them."""
         match self._from_sample(items):
             case a.Ends(a.Items(terms), PropertyPath((step,))) if (steps := self._adjacent(terms)) is not None:
-                return steps.ends(step, _SAMPLED)
+                return steps.ends(step, SAMPLED)
         return None
 
     def _from_sample(self, items: a.ItemSet) -> a.ItemSet:
@@ -254,7 +254,7 @@ class Profiler:
         self.known.broader.update({kind: frozenset(above[kind]) - {kind} for kind in kinds})
 
     def _look_at(self, sets: Sequence[a.ItemSet]) -> None:
-        self._sample_all(sets)
+        self.sample_all(sets)
         terms, uses_of = dict[a.ItemSet, tuple[Term, ...]](), dict[a.ItemSet, dict[Step, StepUse]]()
         asked: dict[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]] = {}
         for one in sets:
@@ -278,7 +278,7 @@ class Profiler:
             for step, use in uses_of[one].items():
                 if step.predicate not in self.unwalked and not PLACE.match(step.predicate.value):
                     share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
-                    unit = _unit_of(step.predicate, use.ends)
+                    unit = unit_of(step.predicate, use.ends)
                     uses.append(PredicateUse(step, kind_at_end(use.ends), share, use.most, use.ends, kinds, unit))
             uses.sort(key=lambda use: (-use.share, str(use.step)))
             self.known.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
@@ -372,20 +372,23 @@ class Profiler:
             self.common.look_at_ends(predicates)
             return
         new = [*filterfalse(self.known.at_ends.__contains__, dict.fromkeys(predicates))]
-        n, x, y = map(Variable, ("n", "x", "y"))
-        compiler = PlanCompiler(self.vocabulary, _ENDS_READ)
         for at in range(0, len(new), _TOGETHER):
-            some, found = new[at : at + _TOGETHER], defaultdict[Term, list[tuple[Term, Term]]](list)
-            queries = []
-            for number, one in enumerate(some):
-                head, along = (g.numbered(n, number), (x, None), (y, None)), PropertyPath((Step(one),))
-                queries.append(g.select_query("ends", g.Select(head, compiler.along(x, along, y), limit=_ENDS_READ)))
-            for solution in self.graph.select(Query.union(queries)):
-                found[solution["n"]].append((solution["x"], solution["y"]))
+            found = self.pairs_along(new[at : at + _TOGETHER])
             kinds = self.classes_of(_iris([*chain(*chain(*found.values()))]))
             self.with_broader(sorted(set().union(*kinds.values()), key=str))
-            for number, one in enumerate(some):
-                self.known.at_ends[one] = self._ends_of(found[Literal(str(number))], kinds)
+            self.known.at_ends.update({one: self._ends_of(pairs, kinds) for one, pairs in found.items()})
+
+    def pairs_along(self, predicates: Sequence[IRI], *, most: int = _ENDS_READ) -> dict[IRI, list[tuple[Term, Term]]]:
+        """Read some subjects and objects of each of a few predicates, in one query."""
+        n, x, y = map(Variable, ("n", "x", "y"))
+        compiler, queries = PlanCompiler(self.vocabulary, most), []
+        for number, one in enumerate(predicates):
+            head, along = (g.numbered(n, number), (x, None), (y, None)), PropertyPath((Step(one),))
+            queries.append(g.select_query("ends", g.Select(head, compiler.along(x, along, y), limit=most)))
+        found: dict[IRI, list[tuple[Term, Term]]] = {one: [] for one in predicates}
+        for solution in self.graph.select(Query.union(queries)):
+            found[predicates[whole_number(solution["n"])]].append((solution["x"], solution["y"]))
+        return found
 
     def _ends_of(self, found: Sequence[tuple[Term, Term]], kinds: Mapping[Term, set[IRI]]) -> PredicateEnds:
         subjects = list(dict.fromkeys(one for one, _ in found))
@@ -414,7 +417,7 @@ def _is_of_class(items: a.ItemSet) -> bool:
 
 
 def _first_by_name(terms: Iterable[Term]) -> tuple[Term, ...]:
-    return tuple(sorted(terms, key=str)[:_SAMPLED])
+    return tuple(sorted(terms, key=str)[:SAMPLED])
 
 
 def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:
@@ -427,10 +430,10 @@ def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tup
     return tuple(sorted([c for c, n in counts.items() if n >= least], key=lambda c: (-counts[c], c.value)))
 
 
-def _unit_of(predicate: IRI, ends: Sequence[Term]) -> str:
+def unit_of(predicate: IRI, ends: Sequence[Term]) -> str:
     """The unit that the name of a predicate ends with, or that its values have as their datatype.
 
-    >>> _unit_of(IRI("http://e.org/weight_g"), ()), _unit_of(IRI("http://e.org/is_a_b"), ())
+    >>> unit_of(IRI("http://e.org/weight_g"), ()), unit_of(IRI("http://e.org/is_a_b"), ())
     ('g', '')
     """
     kinds = {end.datatype.value for end in ends if isinstance(end, Literal)}

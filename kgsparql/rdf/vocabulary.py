@@ -56,6 +56,10 @@ CLASS_KINDS = _known_iris("rdfs:Class owl:Class owl:Restriction")
 """What is declared to be one of these is a class."""
 OF_ONTOLOGIES = tuple(_NAMESPACES[name] for name in ("rdf", "rdfs", "owl"))
 """How the IRIs of classes begin whose instances are the terms of an ontology, and no things."""
+ASKED_OF_ONTOLOGIES = frozenset(
+    _known_iris("rdfs:subClassOf owl:deprecated owl:versionInfo owl:disjointWith rdf:value")
+)
+"""The predicates of these vocabularies that say something of things; the others define terms."""
 LABELS = _known_iris(
     "rdfs:label skos:prefLabel schema:name schemas:name foaf:name vcard:fn dcterms:title dc:title ontolex:writtenRep"
 )

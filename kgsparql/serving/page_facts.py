@@ -70,7 +70,7 @@ def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
 def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> Json:
     """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
     facts: Json = {
-        "name": printable(knowledge.graph.name, 200), "triples": None, "classes": [], "examples": [], "error": None,
+        "name": printable(knowledge.graph.name, 200), "triples": None, "examples": [], "error": None,
         "methods": list(names()), "method": asking.retriever, "model": "", "model_use": "",
     }  # fmt: skip
     if asking.model is not None:
@@ -79,8 +79,7 @@ def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> Json:
         use = use_of(asking.model) if asking.trial else "not tried out"
         facts |= {"model": asking.model.name, "model_use": use}
     try:
-        found = knowledge.info(shown=12)
-        facts |= {"triples": found["triples"], "classes": found["classes"]}
+        facts["triples"] = knowledge.info(shown=1)["triples"]
         _ = knowledge.indexes.linker
         facts["examples"] = list(example_questions(knowledge))
     except KgsparqlError as error:  # told on the page: questions may still be answered

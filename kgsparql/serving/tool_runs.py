@@ -43,6 +43,8 @@ _MAX_CHARACTERS = 400
 _MAX_MEANINGS = 4
 _MAX_NAMED = 10
 _MAX_NEAR = 3
+_LINE = 240  # characters of a kind and a relation together
+_PREFIX = re.compile(r"\b([\w.-]+):\w")
 _COMMAND = re.compile(r"kgsparql (ask|find|show|paths|plan|query|info)\b( [A-Z]+\b)?( -k \S+)?")
 _ENTITY_OPTION = re.compile(r"""-e (?:'((?:[^']|'"'"')+)'|([^\s),;]+:[^\s),;]+))""")
 _NOTHING_FOUND = (
@@ -195,26 +197,19 @@ class ToolRun:
         }  # fmt: skip
 
     def info(self, given: Any) -> Json:
-        """Say what the graph holds."""
-        facts = self.knowledge.info(shown=given.limit)
-        kinds = ("classes", "predicates")
-        counted: Json = {
-            kind: [
-                {"term": printable(one["term"], 2_000), "label": printable(one["label"]), "count": one["count"]}
-                for one in facts[kind]
-            ]
-            for kind in kinds
-        }
+        """Say what the graph holds and how it is read: its commonest kinds and relations, a line each."""
+        found = self.knowledge.schema().within(_LINE * given.limit)
         # The prefixes of the graph and of the settings, and those of the terms that are named.
-        named = [one["curie"].partition(":")[0] for kind in kinds for one in facts[kind]]
-        wanted, shipped = {*self.knowledge.graph.prefixes, *named}, set(PrefixMap.default())
-        notes = [f"{what}: {printable(why)}" for what, why in facts["missing"].items()]
+        wanted, shipped = {*self.knowledge.graph.prefixes, *_PREFIX.findall(str(found))}, set(PrefixMap.default())
+        notes = [*map(printable, found.missing)]
+        is_cut = found.more_kinds or found.more_relations or len(found.named_graphs) > given.limit
         return {
-            "name": facts["name"], "triples": facts["triples"], "languages": list(self.knowledge.languages), **counted,
-            "named_graphs": [printable(one) for one in facts["named_graphs"]],
+            "name": found.name, "triples": found.triples, "languages": list(self.knowledge.languages),
+            "kinds": [*map(str, found.kinds)], "relations": [*map(str, found.relations)],
+            "named_graphs": [*map(printable, found.named_graphs[: given.limit])],
             "prefixes": {own[0]: own[1] for own in self.knowledge.prefixes if own[0] in wanted or own not in shipped},
-            "notes": notes if facts["classes"] else [*notes, _NO_CLASSES],
-            "more": f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else "",
+            "notes": notes if found.kinds else [*notes, _NO_CLASSES],
+            "more": "there are more kinds, relations or named graphs: raise limit" if is_cut else "",
         }  # fmt: skip
 
     @cached_property

@@ -239,17 +239,17 @@ class QueryTool(Tool):
 
 
 class InfoTool(Tool):
-    """Say how large the graph is, and its commonest classes and predicates with their labels, and its prefixes.
+    """Say how large the graph is, its kinds of things and relations with names, numbers and examples, its prefixes.
 
-    So it says what can be asked here, and has the terms for `query`.
+    So it says what can be asked here, which way relations lead and how they are stated, and has the terms for `query`.
     """
 
     result = {
-        "name": "string", "triples": "", "languages": "array", "classes": "array", "predicates": "array",
+        "name": "string", "triples": "", "languages": "array", "kinds": "array", "relations": "array",
         "named_graphs": "array", "prefixes": "object", "notes": "array",
     }  # fmt: skip
 
-    limit: Annotated[int, _number_field(500, "Classes, predicates and named graphs, each.")] = 25
+    limit: Annotated[int, _number_field(500, "About so many kinds, relations and named graphs, each.")] = 25
 
 
 TOOLS: Mapping[str, type[Tool]] = {

@@ -213,6 +213,27 @@ def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:
     assert (wrong.exit_code, "one of: text, json" in wrong.stderr) == (2, True)
 
 
+def test_info_shows_what_a_graph_is_read_as(run: Run, small: Path) -> None:
+    lines = run("info", "--schema", "-k", NOBEL).stdout.splitlines()
+    assert (
+        "kind      nob:Laureate ! Nobel laureate (74), by rdfs:label: Aage Bohr; Abhijit Banerjee; Albert Einstein"
+        in lines
+    )
+    assert "relation  dbo:award ! received the award (78): Nobel laureate → Nobel Prize; " in "\n".join(lines)
+    data = json.loads(run("info", "--schema", "-k", NOBEL, "-f", "json").stdout)
+    assert [len(data[what]) for what in ("kinds", "relations")] == [
+        len([line for line in lines if line.startswith(what)]) for what in ("kind ", "relation ")
+    ]
+    spouse = next(one for one in data["relations"] if one["term"] == "dbo:spouse")
+    assert spouse == {
+        "term": "dbo:spouse", "label": "spouse", "also": [], "count": 42, "subjects": ["person"],
+        "objects": ["person"], "stated": [], "example": spouse["example"],
+    }  # fmt: skip
+    small.write_text("<http://e.org/q1> <http://e.org/p2> <http://e.org/q3> .", encoding="utf-8")
+    only = "relation  <http://e.org/p2> ! p2 (1): thing → thing; q1 — p2 → q3\n"
+    assert run("info", "--schema", "-k", small).stdout == only
+
+
 def test_info_counts_a_triple_of_three_graphs_once_and_says_what_it_does_not_list(run: Run, tmp_path: Path) -> None:
     data = json.loads(run("info", "-k", CORNERS, "-f", "json").stdout)
     quads = list(pyoxigraph.parse(path=str(CORNERS)))

@@ -15,7 +15,9 @@ from pyoxigraph import RdfFormat
 
 import kgsparql
 from kgsparql import Budget, EndpointGraph, KnowledgeBase
-from kgsparql.errors import BudgetExceededError, CancelledError, LimitError
+from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
+from kgsparql.graphs.graph import Solutions
+from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints import faults
@@ -87,6 +89,47 @@ def test_L31_named_graphs_are_counted_and_cited_by_name(run: Run, people_url: st
     cited = {source for item in answer.evidence for t in item.triples for source in t.sources}
     assert {(source.graph, source.named_graph) for source in cited} >= {(people_url, "http://example.org/archive")}
     assert known.graph.notes == ()
+
+
+def test_what_an_endpoint_is_read_as_takes_few_requests_and_is_what_its_file_is(
+    nobel_url: str, nobel_triples: Path, own_cache: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote, asked, select = kgsparql.open(nobel_url, embedder="none"), list[str](), EndpointGraph.select
+    monkeypatch.setattr(EndpointGraph, "select", lambda *own, **more: asked.append(own[1].name) or select(*own, **more))
+    found, of_file = remote.schema(), kgsparql.open(nobel_triples, embedder="none").schema()
+    assert len(asked) <= 25
+    assert [name for name in asked if name.startswith("info")] == [
+        "info_graphs", "info_triples", "info_predicates", "info_classes",
+    ]  # fmt: skip
+    sizes, of_file_sizes = ({one.term: one.count for one in own.relations} for own in (found, of_file))
+    assert sizes == of_file_sizes
+    assert {one.term for one in found.kinds} == {one.term for one in of_file.kinds}
+    both = kgsparql.open(nobel_url, PEOPLE, embedder="none").schema()
+    assert {one.label for one in both.relations} > {one.label for one in found.relations}
+
+
+@pytest.mark.parametrize(
+    ("refused", "kinds", "relations", "said"),
+    [
+        ("info_classes", 0, 35, "classes: not counted: the endpoint gave up (too slow)"),
+        ("ends", 20, 0, "all kinds and relations: too slow"),
+    ],
+)
+def test_what_an_endpoint_does_not_tell_is_missing(
+    nobel_url: str, own_cache: None, monkeypatch: pytest.MonkeyPatch, refused: str, kinds: int, relations: int,
+    said: str,
+) -> None:  # fmt: skip
+    select = EndpointGraph.select
+
+    def refuse(graph: EndpointGraph, query: Query, *more: Any, **other: Any) -> Solutions:
+        if query.name == refused:
+            raise EndpointError("too slow")
+        return select(graph, query, *more, **other)
+
+    monkeypatch.setattr(EndpointGraph, "select", refuse)
+    found = kgsparql.open(nobel_url, embedder="none").schema()
+    assert (len(found.kinds), len(found.relations), found.missing) == (kinds, relations, (said,))
+    assert str(found).endswith(f"missing   {said}")
 
 
 def test_labels_of_an_endpoint_are_read_once_and_kept(

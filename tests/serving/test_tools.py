@@ -138,6 +138,21 @@ def test_wrong_names_and_arguments_say_which_are_right(toolbox: kgsparql.Toolbox
         assert toolbox.error_text(error.value).startswith(f"E_INPUT: {said}")
 
 
+def test_info_says_what_the_graph_is_read_as_with_the_terms_for_a_query(toolbox: kgsparql.Toolbox) -> None:
+    found = toolbox.call_tool("info", {"limit": 40})
+    assert "more" not in found
+    (laureate,) = [line for line in found["kinds"] if "Nobel laureate (" in line]
+    (award,) = [line for line in found["relations"] if line.startswith("dbo:award ")]
+    assert "received the award (78): Nobel laureate → Nobel Prize; Aage Bohr — received the award → " in award
+    assert {"dbo", "nob"} <= found["prefixes"].keys()
+    kind, relation = (line.split()[0] for line in (laureate, award))
+    query = f"SELECT (COUNT(*) AS ?n) {{ ?x a {kind} ; {relation} ?prize }}"
+    assert toolbox.call_tool("query", {"sparql": query})["rows"][0][0]["label"] == "78"
+    few = toolbox.call_tool("info", {"limit": 3})
+    assert len("".join([*few["kinds"], *few["relations"]])) <= 3 * 240
+    assert "raise limit" in few["more"]
+
+
 def test_things_of_one_name_are_told_apart(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
     toolbox = toolbox_of(TWO_SPRINGFIELDS)
     found = toolbox.call_tool("find", {"text": "Springfield"})["found"]
