@@ -60,7 +60,7 @@ class SchemaKind:
 class SchemaRelation:
     """What is said of things, however it is stated.
 
-    :param count: of its facts, in all ways in which they are stated; where restrictions of classes do, of some.
+    :param count: of its facts: one that is stated in two ways counts twice; of restrictions of classes, some.
     :param subjects: the kinds of what it is said of; ``objects``, of what it leads to: kinds, or number, text …
     :param stated: how it is stated where that is not by its own predicate alone.
     """
@@ -192,10 +192,8 @@ class _Reader:
             called, named = self._names([*some, *every]), {(one["entity"], one["predicate"]) for one in texts}
             for kind, own in things.items():
                 by = [self._term(p) for p in naming if 2 * sum((one, p) in named for one in own) >= len(own) > 0]
-                also, examples = (
-                    self._also(called(kind), self._nouns.get(kind, ())),
-                    tuple(map(called, own[:_EXAMPLES])),
-                )
+                also = self._also(called(kind), self._nouns.get(kind, ()))
+                examples = tuple(dict.fromkeys(map(called, own)))[:_EXAMPLES]
                 yield SchemaKind(self._term(kind), called(kind), also, counts[kind], "".join(by[:1]), examples)
 
     def _count_of(self, kind: IRI) -> int:
