@@ -59,6 +59,9 @@ def in_words(plan: a.Plan, label: Label) -> str:
     >>> in_words(a.Count(a.Where(a.Instances(city), a.Value(size), ">", Literal("50000"))), called)
     'the number of cities whose size is more than 50,000'
     """
+    match plan:
+        case a.Both((a.Ends() as ends, a.Items(terms))) if all(isinstance(one, Literal) for one in terms):
+            plan = ends  # those of its labels that are in the language asked for: they are the answer, too
     said = Writer(label).said(without_places(plan), "in_number" if isinstance(plan, a.ItemSet) else "")
     return f"whether {said}" if isinstance(plan, a.Condition) else said
 

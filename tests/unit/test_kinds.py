@@ -48,7 +48,7 @@ ROOMS = """
         (PARTS, "Which makers are in Bonn?", ["Acme"]),
         (CROPS, "Which subjects are deprecated?", ["Rye", "Spelt"]),
         (CROPS, "How many topics are there?", ["4"]),
-        (CROPS, "Which crops are narrower than Cereals?", ["Rye", "Wheat"]),
+        (CROPS, "Which crops are narrower than Cereals?", ["Rye", "Spelt", "Wheat"]),
         (CROPS, "Which crops are cereals?", ["Rye", "Spelt", "Wheat"]),
         (CROPS, "How many crops are cereals?", ["3"]),
         (CROPS, "Which crop is wheat?", ["Wheat"]),
@@ -133,7 +133,7 @@ SORTED = ROCKS + ":x a :basalt ; rdfs:label 'Specimen 1' . :y a :lime ; rdfs:lab
         (ROCKS, "Which terms are deprecated?", ["obsolete grit"]),
         (ROCKS, "How many terms are there?", ["6"]),
         (SORTED, "Which rocks are there?", ["Specimen 1", "Specimen 2"]),
-        (SORTED, "How many kinds of rock are there?", ["2"]),
+        (SORTED, "How many kinds of rock are there?", ["4"]),
     ],
 )
 def test_classes_are_the_things_where_nothing_is_of_them(graph: str, question: str, answers: list[str]) -> None:
