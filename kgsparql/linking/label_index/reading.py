@@ -62,6 +62,7 @@ AT_ONCE = 50_000  # rows that are Python objects at a time; fewer never become a
 
 _SEVERAL, _OF_A_VOCABULARY = 3, 30  # properties that are no predicates, at least; triples for each, at most
 
+_ENDS_IN_NUMBER = re.compile(r"[A-Za-z]+\d+$")
 _OTHER_NAME = re.compile(r"[/#:]variant(?:Name|Label)\w*$")  # of GND and MADS, read after the preferred ones
 
 _Result = TypeVar("_Result")
@@ -341,7 +342,9 @@ class _Reader:
         names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
         term = IRI(iri)
         name = name_of_code(term) or clean_text(local_name(term))
-        is_code = bool(self.graph.naming.measured) and name.isalnum() and name[0].isalpha()  # machine `m3`, by its end
+        is_code = (
+            bool(self.graph.naming.measured) and _ENDS_IN_NUMBER.match(name) is not None
+        )  # machine `m3`, by its end
         if is_code or not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
             may_be = is_code or not self.names_entity or has_readable_end(name)
             if may_be and not is_mediator(term) and iri not in self.pages:
