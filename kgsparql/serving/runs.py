@@ -221,7 +221,9 @@ def run_words(run: Mapping[str, Any]) -> Json:
     notes = [note for note in answer["notes"] if note["code"] not in aside and note["text"] not in gaps]
     left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
     likely = [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []
+    drawing = run.get("drawing") or {}
     return {
+        "drawing": drawing if "view" in drawing else None,  # 0.2 drew in the page
         "said": said_by(answer), "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
         "prose_title": prose_title(answer["model"]), "gaps": [*map(without_commands, gaps)],
         "notes": [without_commands(note["text"]) for note in notes],
