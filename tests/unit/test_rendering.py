@@ -22,8 +22,7 @@ from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Cut, Note
 from kgsparql.rdf.terms import Term, parse_term
 from kgsparql.reading.gaps import Gap
-from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_svg
-from kgsparql.rendering.html import answer_to_html, mime_bundle
+from kgsparql.rendering.drawing import Drawing, answer_to_html, drawing_of, drawing_to_svg, mime_bundle
 from kgsparql.rendering.rows import separated
 from tests.world import ROOT, XSD
 
