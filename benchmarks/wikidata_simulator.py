@@ -25,6 +25,12 @@ import tempfile
 from pathlib import Path
 
 import kgsparql
+from benchmarks.wikidata_service import (
+    IMPOLITE,
+    ItemSearch,
+    WikidataSimulator,
+    as_wikidata_has_it,
+)
 from kgsparql.errors import KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
@@ -32,12 +38,6 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import normalised
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.endpoints.wikidata_simulator import (
-    IMPOLITE,
-    ItemSearch,
-    WikidataSimulator,
-    as_wikidata_has_it,
-)
 
 ROOT = Path(__file__).parents[1]
 MOST_QUERIES = 40

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
 
 
-def render(  # noqa: PLR0911 - one arm a format
+def render(
     answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs: bool = False, at: str = ""
 ) -> str:
     """Write the answer in one of the formats of ``kgsparql ask``.

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import kgsparql
+from benchmarks.wikidata_service import IMPOLITE, WikidataSimulator, questions_of, records_of_run, simulated
 from kgsparql import EndpointGraph, KnowledgeBase, Query
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Seen, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.endpoints.wikidata_simulator import IMPOLITE, WikidataSimulator, questions_of, records_of_run, simulated
 from tests.world import FIXTURES, ROOT
 
 CONTACT = "mailto:tester@example.org"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import kgsparql
+from benchmarks.wikidata_service import simulated
 from kgsparql import UNKNOWN, Answer, EndpointGraph, KnowledgeBase, PrefixMap, open_graph
 from kgsparql.exploration.counting import graph_info
 from tests.endpoints.proxy import Proxy, Response, Seen
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.endpoints.wikidata_simulator import simulated
 from tests.world import NOBEL
 
 Opened = Callable[[str], AbstractContextManager[Proxy]]
