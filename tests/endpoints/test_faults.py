@@ -24,16 +24,7 @@ from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.http.transport import HttpReply, Transport
 from tests.endpoints import faults
-from tests.endpoints.faults import (
-    JSON,
-    SELECT_JSON,
-    FaultServer,
-    answering,
-    fresh_url,
-    reply,
-    results,
-    taking,
-)
+from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, answering, fresh_url, reply, results, taking
 from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import ROOT

@@ -2,13 +2,11 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from kgsparql import EndpointGraph, Query
 from kgsparql.errors import EndpointTimeoutError
-from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.graphs.protocol import rate_limiter, senders
 from kgsparql.graphs.protocol.request import SparqlRequest
@@ -41,19 +39,6 @@ def test_many_questions_wait_out_an_outage_and_the_one_that_failed_is_asked_once
         done = run("ask", "-", "-k", proxy.url, "-f", "jsonl", *PLAIN, stdin="\n".join(QUESTIONS[:6]))
     assert [json.loads(line).get("error") for line in done.stdout.splitlines()] == [None] * 6, done.stderr
     assert "then the question is asked once more" in done.stderr
-
-
-@pytest.mark.usefixtures("own_cache")
-def test_an_evaluation_waits_out_what_the_server_asks_for(run: Run, nobel_url: str, tmp_path: Path) -> None:
-    pause = refusing("429 Too Many Requests", "Retry-After: 3")
-    with Proxy(nobel_url, lambda request: pause if request.number in {20, 21, 30} else None) as proxy:
-        asked = ("eval", FIXTURES / "nobel_questions.jsonl", "-k", proxy.url, "--limit", 4, "--workers", 3, *PLAIN)
-        with taking(at_least=6):
-            done = run(*asked, "-r", "path_ranking", "-o", tmp_path / "run")
-    assert done.exit_code == 0, done.stderr
-    assert "too many requests (429): upstream is busy: waiting 3 s" in done.stderr
-    records = Made.open(tmp_path / "run").records("path_ranking").values()
-    assert [record.error for record in records] == [None] * 4
 
 
 @pytest.mark.usefixtures("own_cache")

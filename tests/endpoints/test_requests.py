@@ -15,12 +15,7 @@ import pytest
 
 import kgsparql
 from kgsparql import Budget, EndpointGraph, EndpointProfile, FederatedGraph, KgsparqlError, OxigraphGraph, Query, Usage
-from kgsparql.errors import (
-    BudgetExceededError,
-    EndpointError,
-    EndpointTimeoutError,
-    InputError,
-)
+from kgsparql.errors import BudgetExceededError, EndpointError, EndpointTimeoutError, InputError
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.senders import built_request

@@ -129,15 +129,6 @@ def test_M17_U12_a_server_that_fails_is_an_embedding_error_that_says_what_to_do_
         assert canary not in "".join(traceback.format_exception(error)) + json.dumps(error.to_json())
 
 
-def test_M17_a_server_that_is_fine_again_is_used_and_one_with_another_model_is_not() -> None:
-    replies = [Status(429, {"Retry-After": "0"}), Altered(nothing), Altered(other_length)]
-    with embedding(replies) as (embedder, server):
-        assert embedder.embed(["a", "b"]).shape[0] == 2
-        assert len(server.requests) == 2
-        with pytest.raises(EmbeddingError, match="vectors of 2 numbers"):
-            embedder.embed(["a"])
-
-
 @pytest.mark.parametrize("fault", [Altered(WRONG["nan"]), Status(500)])
 def test_M17_no_rows_are_written_when_it_fails(fault: Reply, tmp_path: Path) -> None:
     graph = graph_of(':a rdfs:label "one" . :b rdfs:label "two", "three" .')

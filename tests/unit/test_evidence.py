@@ -14,15 +14,7 @@ from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.evidence.path_expansion import expanded_items, first_to_show, natural_key
 from kgsparql.evidence.term_labels import namesake_groups
-from kgsparql.evidence.verbalising import (
-    DecisionTree,
-    Line,
-    Node,
-    line_text,
-    nested_text,
-    path_text,
-    with_statements,
-)
+from kgsparql.evidence.verbalising import DecisionTree, Line, Node, line_text, nested_text, path_text, with_statements
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk

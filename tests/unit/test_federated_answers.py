@@ -10,16 +10,7 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql import (
-    IRI,
-    Answer,
-    Budget,
-    FederatedGraph,
-    KnowledgeBase,
-    Query,
-    Usage,
-    render,
-)
+from kgsparql import IRI, Answer, Budget, FederatedGraph, KnowledgeBase, Query, Usage, render
 from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.evidence.same_as import same_as
 from kgsparql.graphs import OxigraphGraph, load_store, open_graph

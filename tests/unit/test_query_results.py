@@ -412,14 +412,6 @@ def test_slow_queries_hold_up_no_other() -> None:
         assert {type(one.exception()) for one in slow} == {CancelledError}
 
 
-def test_what_a_store_gets_is_found_at_once() -> None:
-    store = ox.Store()
-    graph = OxigraphGraph(store, name="test", fingerprint=None)
-    assert len(graph.select(QUICK)) == 0
-    store.add(ox.Quad(ox.NamedNode("http://e.org/a"), ox.NamedNode("http://e.org/p"), ox.Literal("b")))
-    assert len(graph.select(QUICK)) == 1
-
-
 def test_a_query_that_takes_too_much_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_process, "_MEMORY_BYTES", 200_000_000)
     large = Query("large", "SELECT ?a ?b ?c ?d ?e { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f } ORDER BY ?f")
@@ -446,19 +438,6 @@ def test_terms_come_back_as_they_are(objects: list[ox.Literal | ox.BlankNode]) -
     there = [tuple(row) for row in ox.parse_query_results(content, ox.QueryResultsFormat.TSV)]
     processes.close()
     assert there == here
-
-
-def test_a_store_on_disk_is_asked_as_one_in_memory(tmp_path: Path) -> None:
-    store = ox.Store(str(tmp_path / "store"))
-    store.load((f"@prefix : <http://e.org/> .\n{MANY}").encode(), ox.RdfFormat.TURTLE)
-    store.flush()
-    del store
-    graph = OxigraphGraph(
-        ox.Store.read_only(str(tmp_path / "store")), name="test", fingerprint="0", directory=tmp_path / "store"
-    )
-    assert len(graph.select(Query("all", "SELECT * { ?s ?p ?o }"))) == len(graph.store)
-    with pytest.raises(BudgetExceededError):
-        graph.within(Usage(Budget(max_seconds=0.3))).select(SLOW)
 
 
 ASKS_SLOWLY = """

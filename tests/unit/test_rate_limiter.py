@@ -9,22 +9,10 @@ from typing import Any
 
 import pytest
 
-from kgsparql.errors import (
-    CancelledError,
-    EndpointError,
-    EndpointTimeoutError,
-    OptionError,
-    RateLimitError,
-)
+from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, OptionError, RateLimitError
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning, known_endpoints
 from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter, kept_until_file
-from kgsparql.graphs.protocol.request import (
-    CONTACT_VARIABLE,
-    MAX_WAIT_S,
-    SparqlRequest,
-    checked_contact,
-    of_status,
-)
+from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, MAX_WAIT_S, SparqlRequest, checked_contact, of_status
 from kgsparql.graphs.protocol.senders import MAX_TRIES, RateLimitedSender
 from kgsparql.http.transport import LONGEST_S, HttpReply, retry_after_s
 
