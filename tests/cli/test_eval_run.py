@@ -153,21 +153,6 @@ def test_a_run_is_gone_on_with_by_one_process_as_itself_and_not_paid_twice(
     assert (out / "run.json").read_bytes() == before
 
 
-def test_a_model_that_is_gone_stops_the_run_which_then_goes_on(run: Run, nobel: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    asked = ("eval", nobel, "-r", "mindmap", "--limit", "6", "-m", "m", "--workers", "1", *PLAIN, "-o", out)
-    asked += ("--require-model",)
-    with ModelServer([Status(401)]) as server:
-        done = run(*asked, "--base-url", server.url)
-    assert done.exit_code == 5
-    assert "3 questions in a row: the run stops; --resume goes on with it" in done.stderr
-    assert len(Made.open(out).records("mindmap")) == 3
-    with ModelServer(Player()) as server:
-        again = run(*asked, "--base-url", server.url, "--resume")
-    assert again.exit_code == 0, again.stderr
-    records = Made.open(out).records("mindmap")
-    assert len(records) == 6
-    assert all(record.error is None for record in records.values())
 
 
 def test_two_runs_with_the_same_replies_give_the_same_bytes(run: Run, nobel: Path, tmp_path: Path) -> None:
