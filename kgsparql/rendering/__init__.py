@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
 
 
-def render(
-    answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs: bool = False, at: str = ""
-) -> str:
+def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs: bool = False, at: str = "") -> str:
     """Write the answer in one of the formats of ``kgsparql ask``.
 
     :param told_graphs: name the graph of each item in text, even if all are from one.

@@ -153,8 +153,6 @@ def test_a_run_is_gone_on_with_by_one_process_as_itself_and_not_paid_twice(
     assert (out / "run.json").read_bytes() == before
 
 
-
-
 def test_two_runs_with_the_same_replies_give_the_same_bytes(run: Run, nobel: Path, tmp_path: Path) -> None:
     asked = ("eval", nobel, "-r", "all", "--limit", "2", "-m", "m", *PLAIN)
     made = [tmp_path / "first" / "R", tmp_path / "second" / "R"]
