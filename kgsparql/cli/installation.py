@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import KgOption
@@ -241,6 +240,8 @@ def cache(
     if clear:
         _clear_kinds(directory, clear, to)
         return
+    from rich.filesize import decimal
+
     from kgsparql.storage.files import size_of
 
     sizes = {kind: sum(map(size_of, entries)) for kind in _KINDS if (entries := _entries_of(directory, kind))}
@@ -254,6 +255,8 @@ def cache(
 
 def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
     """Remove kinds, or nothing if a name is none."""
+    from rich.filesize import decimal
+
     from kgsparql.storage.files import remove, size_of
 
     for kind in kinds:
