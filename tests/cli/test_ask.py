@@ -35,9 +35,7 @@ def test_every_query_shown_finds_its_item_again(run: Run) -> None:
             assert cited <= found, item["marker"]
 
 
-def test_U01_U02_what_is_wrong_is_said_in_a_line_with_what_helps(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_U01_U02_what_is_wrong_is_said_with_help(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nobel.ttl").write_bytes(NOBEL.read_bytes())
     (tmp_path / "empty.ttl").touch()

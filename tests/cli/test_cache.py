@@ -236,9 +236,7 @@ def test_documents_are_indexed_found_and_cleared(run: Run, empty_cache: Path) ->
     assert list(empty_cache.rglob("*.lance")) == []
 
 
-def test_each_file_that_is_left_out_is_named_with_the_reason_and_of_very_many_the_first(
-    run: Run, tmp_path: Path
-) -> None:
+def test_each_file_that_is_left_out_is_named_with_the_reason_of_very_many_the_first(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "good.txt").write_text("Marie Curie.", encoding="utf-8")
@@ -262,9 +260,7 @@ def test_each_file_that_is_left_out_is_named_with_the_reason_and_of_very_many_th
     assert said[-1] == "no label of the graph is in these documents: they will not be found"
 
 
-def test_a_directory_without_documents_is_an_error_before_anything_is_built(
-    run: Run, tmp_path: Path, empty_cache: Path
-) -> None:
+def test_a_directory_without_documents_is_an_error_at_once(run: Run, tmp_path: Path, empty_cache: Path) -> None:
     for name, data, message in (
         ("nothing", None, "no such directory"), ("empty", {}, "an empty directory"),
         ("unreadable", {"a.txt": b"\xff\xe9"}, "no document can be read: a.txt: not UTF-8"),

@@ -137,9 +137,7 @@ def test_damaged_lines_are_named_and_keep_none_from_being_checked(run: Run, tmp_
     assert (done.exit_code, "NOT READ: 1 of 3\n  object 2: this is no answer" in done.stdout) == (4, True)
 
 
-def test_an_answer_from_another_graph_does_not_stand_and_blank_nodes_are_counted_apart(
-    run: Run, tmp_path: Path
-) -> None:
+def test_an_answer_from_another_graph_does_not_stand_and_blank_nodes_count_apart(run: Run, tmp_path: Path) -> None:
     kg = tmp_path / "blank.ttl"
     kg.write_text(
         "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"

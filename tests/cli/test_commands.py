@@ -45,9 +45,7 @@ def test_show_takes_a_label_an_iri_and_a_curie_of_the_file_itself(run: Run, smal
     assert '—claims→ <<( e:a e:p "x"@en )>>' in run("show", "e:bob", "-k", small).stdout
 
 
-def test_L41_show_says_what_it_left_out_and_an_ambiguous_label_is_a_list_and_no_silent_pick(
-    run: Run, tmp_path: Path
-) -> None:
+def test_L41_show_says_what_it_left_out_and_an_ambiguous_label_is_no_silent_pick(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "hub.nt"
     file.write_text("".join(f"<http://e/{i}> <http://e/p> <http://e/hub> .\n" for i in range(300)))
     done = run("show", "http://e/hub", "-k", file, "-n", "3")
@@ -175,9 +173,7 @@ def test_query_and_graph_from_stdin_and_sources_from_the_environment_one_per_lin
     assert run("show", "Springfield").exit_code == 3
 
 
-def test_what_was_loaded_and_skipped_is_told_by_load_info_and_every_answer(
-    run: Run, small: Path, tmp_path: Path
-) -> None:
+def test_what_was_loaded_and_skipped_is_told_by_load_info_and_answers(run: Run, small: Path, tmp_path: Path) -> None:
     bad, store = tmp_path / "bad.nt", tmp_path / "S"
     bad.write_text("<http://e/a> <http://e/p> <http://e/b> .\nnonsense\n<http://e/a> <http://e/p> <http://e/c> .\n")
     refused = run("load", bad, "--store", store)
@@ -283,9 +279,7 @@ def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path) -> None
         assert "    PREFIX mine: <http://mine.example/>\n    DESCRIBE mine:a" in turtle.stderr
 
 
-def test_find_leaves_out_what_is_not_like_it_and_a_result_in_a_file_is_that_on_stdout(
-    run: Run, small: Path, tmp_path: Path
-) -> None:
+def test_find_leaves_out_what_is_not_alike_and_a_file_holds_the_same(run: Run, small: Path, tmp_path: Path) -> None:
     known = run("find", "Feynman", "-k", NOBEL, "--embedder", "none")
     assert "Richard Feynman" in known.stdout.splitlines()[0]
     assert "Denmark" not in known.stdout

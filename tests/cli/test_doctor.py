@@ -79,9 +79,7 @@ def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
     assert "kgsparql[embed]" in found["embed extra"]["hint"]
 
 
-def test_a_package_that_cannot_be_imported_is_a_check_that_fails(
-    doctor: Doctor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_that_is_not_imported_is_a_check_that_fails(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     code, found = doctor("--base-url", "http://127.0.0.1:9/v1", "-k", NOBEL)
     assert (code, found["model"]["state"], found["graph"]["state"]) == (1, "fail", "ok")

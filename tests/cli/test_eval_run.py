@@ -88,9 +88,7 @@ def test_wrong_use_is_said_before_anything_is_asked(run: Run, nobel: Path, tmp_p
 
 
 @pytest.mark.parametrize(("how", "workers"), [deep(signal.SIGKILL, "1"), (signal.SIGINT, "4")])
-def test_a_stopped_run_goes_on_and_comes_to_the_same(
-    run: Run, nobel: Path, tmp_path: Path, how: signal.Signals, workers: str
-) -> None:
+def test_a_stopped_run_ends_as_others(run: Run, nobel: Path, tmp_path: Path, how: signal.Signals, workers: str) -> None:
     asked = ["eval", str(nobel), "--no-model", "-r", "mindmap,path_ranking", "--limit", "8", *PLAIN, "-o"]
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert run(*asked, whole).exit_code == 0
@@ -114,9 +112,7 @@ def test_a_stopped_run_goes_on_and_comes_to_the_same(
     assert {one.name for one in tmp_path.iterdir()} - {"cache"} == {"nobel", "stopped", "whole"}, "its lock is gone"
 
 
-def test_a_run_is_gone_on_with_by_one_process_as_itself_and_not_paid_twice(
-    run: Run, nobel: Path, tmp_path: Path
-) -> None:
+def test_a_run_is_gone_on_with_by_one_process_and_not_paid_twice(run: Run, nobel: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     asked = ("eval", nobel, "-r", "path_ranking", "--limit", "6", "--prices", "1,2", *PLAIN, "-o", out, "-m")
     with ModelServer(Player()) as server:

@@ -145,9 +145,7 @@ def ended(tmp_path: Path, how: signal.Signals, until: Callable[[], bool], *argum
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_S02_a_load_that_was_ended_leaves_nothing_after_the_next_one(
-    how: signal.Signals, big: Path, tmp_path: Path, run: Run
-) -> None:
+def test_S02_of_a_load_that_was_ended_nothing_stays(how: signal.Signals, big: Path, tmp_path: Path, run: Run) -> None:
     store = tmp_path / "S"
     status = ended(tmp_path, how, lambda: any(tmp_path.glob("S.partial-*")), "load", big, "--store", store)
     assert status == (-signal.SIGKILL if how == signal.SIGKILL else 130)
@@ -176,9 +174,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def test_S01_what_lancedb_was_making_goes_with_the_next_index(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_S01_what_lancedb_left_goes_with_the_next(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     arguments = ("index", "-k", NOBEL, "--embedder", "none", "-q")
     assert run(*arguments).exit_code == 0

@@ -147,9 +147,7 @@ def test_of_many_questions_none_is_lost() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_queries_that_run_out_while_a_model_is_asked_leave_the_draft_as_it_is(
-    nobel: KnowledgeBase, method: str
-) -> None:
+def test_queries_that_run_out_while_a_model_is_asked_leave_the_draft(nobel: KnowledgeBase, method: str) -> None:
     options = METHODS[method]
     without = nobel.ask(FEYNMAN, retriever=method, options=options)
     for more in (0, 1, 4):

@@ -476,9 +476,7 @@ def test_Q20_an_entity_that_is_not_there_or_nothing_at_all(
     assert caught.value.code == "E_EMPTY_GRAPH"
 
 
-def test_nothing_of_the_question_is_in_the_graph_and_asking_changes_nothing(
-    ask: Ask, method: str, knowledge_of: Any
-) -> None:
+def test_nothing_asked_is_in_the_graph_and_asking_changes_nothing(ask: Ask, method: str, knowledge_of: Any) -> None:
     knowledge = knowledge_of(':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "Beta" .')
     before = set(knowledge.graph.store)
     for script in (None, Player()):

@@ -94,9 +94,7 @@ def test_E01_a_certificate_that_nobody_signed_and_a_server_that_goes_down(nobel_
     assert len(proxy.of(TEXT)) == 2
 
 
-def test_E08_a_reply_that_breaks_off_is_refused_and_the_next_is_none_the_worse(
-    nobel_url: str, all_labels: Solutions
-) -> None:
+def test_E08_a_reply_that_breaks_off_is_refused_and_the_next_is_whole(nobel_url: str, all_labels: Solutions) -> None:
     """Whatever is left on a connection is not taken for the next reply."""
     page = reply(b"<html>" + b"x" * 100_000, type="text/html")
     half = changed(lambda whole: replace(faults.packed(whole), body=faults.packed(whole).body[:300]))
@@ -198,9 +196,7 @@ def test_E23_an_entity_of_the_other_half_of_a_split_service(nobel_url: str) -> N
     assert "scholarly articles" in caught.value.hint
 
 
-def test_E25_deadlines_and_waits_do_not_follow_a_clock_that_jumps(
-    nobel_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_E25_deadlines_and_waits_follow_no_clock_that_jumps(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real, jump = time.time, 86_400.0
     monkeypatch.setattr(time, "time", lambda: real() + (jump if time.monotonic() > jumps_at else 0.0))
     jumps_at = time.monotonic() + 0.2

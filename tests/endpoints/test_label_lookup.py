@@ -101,9 +101,7 @@ NAMES = f"""
 """
 
 
-def test_names_are_found_in_the_best_language_of_the_best_connected_and_by_the_graphs_own_predicates(
-    tmp_path: Path,
-) -> None:
+def test_names_are_found_in_the_best_language_best_connected_and_by_own_predicates(tmp_path: Path) -> None:
     (tmp_path / "names.ttl").write_text(NAMES, encoding="utf-8")
     with oxigraph_serve(store_of(tmp_path / "names.ttl", tmp_path / "store")) as url:
         linker = Linker(EndpointLabels(EndpointGraph(url)), languages=("de",))
@@ -231,9 +229,7 @@ def answered_by(data: str, *, refused: str = "no such") -> Fake:
     return Fake(replying)
 
 
-def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
-    nobel_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_endpoint_is_read_whole_a_large_one_searched(nobel_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def is_read(graph: KnowledgeGraph) -> bool:
         return KnowledgeBase(graph, embedder="none").indexes.index.row_count > 0
 
@@ -270,9 +266,7 @@ def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back()
         alone.find("Sugar in the Raw")
 
 
-def test_an_endpoint_without_properties_of_a_wikibase_is_not_asked_for_their_labels(
-    nobel_url: str, tmp_path: Path
-) -> None:
+def test_an_endpoint_without_properties_of_a_wikibase_is_asked_no_labels(nobel_url: str, tmp_path: Path) -> None:
     claim, label = "http://wikiba.se/ontology#directClaim", "http://www.w3.org/2000/01/rdf-schema#label"
     (tmp_path / "claims.ttl").write_text(f"""@prefix : <http://e.org/> .
         :P1 <{claim}> :p ; <{label}> "mentor"@en . :a :p :b ; <{label}> "Ann"@en . :b <{label}> "Ben"@en .""")

@@ -42,9 +42,7 @@ def test_many_questions_wait_out_an_outage_and_the_one_that_failed_is_asked_once
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_one_question_says_how_long_it_would_be_and_a_query_takes_no_longer_than_was_typed(
-    run: Run, nobel_url: str
-) -> None:
+def test_one_question_says_how_long_it_would_be_a_query_takes_no_longer_than_typed(run: Run, nobel_url: str) -> None:
     hour = refusing("429 Too Many Requests", "Retry-After: 3600")
     with Proxy(nobel_url, lambda _: hour) as proxy:
         done = run("ask", QUESTIONS[0], "-k", proxy.url, *PLAIN)

@@ -45,9 +45,7 @@ def test_E21_by_get_where_the_profile_says_so_and_posted_where_that_is_too_long(
     ("taken", "status", "methods"),
     [("POST", 200, "POST POST"), ("direct", 415, "POST POST POST"), ("GET", 405, "POST POST GET GET")],
 )
-def test_E21_the_manner_in_which_a_server_takes_queries_is_found_out_once(
-    taken: str, status: int, methods: str
-) -> None:
+def test_E21_the_manner_in_which_a_server_takes_queries_is_found_once(taken: str, status: int, methods: str) -> None:
     def behave(request: HttpRequest) -> HttpReply:
         is_form = "form" in str(request.headers)
         manner = "GET" if request.method == "GET" else "POST" if is_form else "direct"
@@ -81,9 +79,7 @@ def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
     assert caught.value.hint == "wait 10 min"
 
 
-def test_every_request_says_who_asks_and_without_a_contact_nobody_is_asked_who_wants_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_every_request_says_who_asks_and_nobody_is_asked_who_wants_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = EndpointGraph("https://query.wikidata.org/sparql")  # known by its URL alone
     assert (graph.profile, graph.timeout_s) == (known_endpoints().named("wikidata"), 62.0)
     with pytest.raises(OptionError, match="how they can be reached"):

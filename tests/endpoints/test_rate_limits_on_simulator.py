@@ -49,9 +49,7 @@ def wikidata(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pa
         yield url, questions
 
 
-def test_a_run_of_questions_is_polite_from_its_first_request_to_its_last(
-    wikidata: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_a_run_of_questions_is_polite_from_its_first_request_on(wikidata: tuple[str, Path], tmp_path: Path) -> None:
     url, file = wikidata
     questions = questions_of(file, limit=4)
     overloaded = sends(reply(b"busy", status="503 Service Unavailable", headers=["Retry-After: 1"]))

@@ -258,9 +258,7 @@ DECLARED = f'<?xml version="1.0" encoding="ISO-8859-1"?>{UMLAUT_XML}'
             (UMLAUT.encode(), f"{JSON};charset=ISO-8859-1"), (DECLARED.encode(), XML))),
     ],
 )  # fmt: skip
-def test_E19_E20_json_and_xml_are_read_whatever_the_server_calls_them(
-    reply: HttpReply, terms: list[object], invalid: int
-) -> None:
+def test_E19_E20_json_and_xml_are_read_as_they_are_called(reply: HttpReply, terms: list[object], invalid: int) -> None:
     found = read(reply)
     assert [solution["s"] for solution in found] == terms
     assert (found.invalid, found.complete) == (invalid, not invalid)

@@ -94,9 +94,7 @@ def test_a_bad_request_is_told_what_is_wrong(address: str) -> None:
         assert (status, says in error(reply)["message"]) == (400, True), (body[:80], reply)
 
 
-def test_a_meaning_that_was_not_offered_corrects_nothing_and_an_unknown_entity_is_an_error_of_the_run(
-    address: str,
-) -> None:
+def test_a_meaning_not_offered_corrects_nothing_and_an_unknown_entity_is_an_error_of_the_run(address: str) -> None:
     run = json.loads(send(address, "POST", "/api/ask", QUESTION, **JSON)[2])
     send(address, "GET", f"/api/runs/{run['id']}/events")
     for name, link, candidate, status in ((run["id"], 0, 999, 400), (run["id"], -1, 0, 400), ("none", 0, 0, 404)):
@@ -196,9 +194,7 @@ def test_U10_the_streams_of_a_run_and_of_a_client_are_bounded(tmp_path: Path) ->
         go_on.set()
 
 
-def test_U08_no_path_leads_out_of_the_runs_and_the_files_of_the_page_and_every_reply_has_the_policy(
-    address: str,
-) -> None:
+def test_U08_no_path_leads_out_of_runs_and_files_of_the_page_and_every_reply_has_the_policy(address: str) -> None:
     for path in (
         "/runs/..%2f..%2fetc%2fpasswd.json", "/api/runs/..%2f..%2fx", "/static/..%2fapp.py", "/static/../app.py",
         "/runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.exe", f"/api/runs/{'a' * 300}", "/static/CON", "/api/runs/%00",
@@ -235,9 +231,7 @@ def test_U14_another_address_needs_the_token(tmp_path: Path) -> None:
         assert send(address, "POST", "/api/ask", QUESTION, **JSON, **evil)[0] == 403
 
 
-def test_what_cannot_be_served_is_said_at_once_and_what_is_vendored_is_what_is_recorded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_cannot_be_served_is_said_and_what_is_vendored_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     for options, says in (
         (["nowhere.ttl"], "nowhere.ttl"), (["-"], "stdin"), ([NOBEL, "-r", "nonsense"], "nonsense"),
         ([NOBEL, "--host", "203.0.113.7"], "cannot listen at 203.0.113.7"), ([NOBEL], "KGSPARQL_TOKEN is too short"),

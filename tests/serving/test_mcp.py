@@ -176,9 +176,7 @@ async def test_over_http(own_cache: Path, capfd: pytest.CaptureFixture[str]) -> 
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_over_http_the_sessions_of_clients_that_never_end_theirs_are_bounded(
-    own_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_over_http_sessions_that_nobody_ends_are_bounded(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.serving.mcp.MOST_SESSIONS", 2)
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "e", "version": "1"}}
     begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}

@@ -179,9 +179,7 @@ def run(page: Page, query: str) -> str:
     return page.inner_text("#sparql [role=status]")
 
 
-def test_the_editor_is_loaded_when_it_is_opened_and_no_request_leaves_the_machine(
-    page: Page, address: str, trouble: list[str]
-) -> None:
+def test_the_editor_is_loaded_late_and_no_request_leaves_here(page: Page, address: str, trouble: list[str]) -> None:
     asked: list[str] = []
     page.context.on("request", lambda request: asked.append(request.url))
     page.goto(address)
@@ -204,9 +202,7 @@ def test_the_editor_is_loaded_when_it_is_opened_and_no_request_leaves_the_machin
     trouble.clear()
 
 
-def test_results_of_each_form_are_shown_and_what_is_wrong_with_a_query(
-    page: Page, address: str, trouble: list[str]
-) -> None:
+def test_results_of_each_form_and_what_is_wrong_with_a_query(page: Page, address: str, trouble: list[str]) -> None:
     page.goto(address)
     shown = run(page, "SELECT ?who ?born ?none { dbr:Marie_Curie dbo:spouse ?who ; dbo:birthDate ?born }")
     assert shown.startswith("1 solution\n")

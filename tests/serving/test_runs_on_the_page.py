@@ -193,9 +193,7 @@ def take(page: Page) -> None:
     page.wait_for_selector(".card[aria-busy=false]")
 
 
-def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours_which_no_marker_lights(
-    page: Page, answered: None
-) -> None:
+def test_a_click_on_a_node_says_what_it_is_and_adds_neighbours_no_marker_lights(page: Page, answered: None) -> None:
     click_node(page, "Marie Curie")
     page.wait_for_selector("text=Its neighbours (32)")
     said = page.inner_text(".card p")

@@ -98,9 +98,7 @@ def test_kgsparql_answers_over_the_endpoint_as_over_the_file(server: SparqlServe
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers
-def test_a_result_is_written_as_the_client_likes_it_best_and_triples_are_the_same_in_each_format(
-    server: SparqlServer,
-) -> None:
+def test_a_result_is_written_as_the_client_likes_it_and_triples_are_alike_in_each_format(server: SparqlServer) -> None:
     for accept, media_type in {
         "": "application/sparql-results+json", "application/json": "application/sparql-results+json",
         "text/csv;q=0.5, text/tab-separated-values;q=0.6": "text/tab-separated-values; charset=utf-8",
@@ -168,9 +166,7 @@ def test_the_protocol(server: SparqlServer) -> None:
             assert reply.text.strip(), name
 
 
-def test_U09_what_is_not_run_is_said_with_its_place_and_a_body_of_ten_megabytes_is_refused(
-    server: SparqlServer,
-) -> None:
+def test_U09_what_is_not_run_is_said_with_its_place_and_a_body_of_ten_MB_is_refused(server: SparqlServer) -> None:
     for query, status, said in (
         ("SELECT * {\n  ?s ?p ?o\n  ?x }", 400, "line 3:7: '?x }' cannot be read"),
         ("SELECT * { ?s nosuch:p ?o }", 400, "line 1:15: the prefix nosuch: is not declared"),
@@ -305,9 +301,7 @@ def test_limits_have_the_names_of_query(tmp_path: Path) -> None:
         assert time.monotonic() - began < 15
 
 
-def test_the_page_is_told_why_there_is_nothing_and_other_clients_are_not_kept_waiting_for_it(
-    server: SparqlServer,
-) -> None:
+def test_the_page_is_told_why_there_is_nothing_and_other_clients_do_not_wait_for_it(server: SparqlServer) -> None:
     target = "/sparql?" + urlencode({"query": "ASK { ?s a <http://e.org/Robot> }"})
     replies = [server.send("GET", target, **headers) for headers in ({"X_Kgsparql_Why": "1"}, {})]
     whys = [reply.headers.get("x-kgsparql-nothing") for reply in replies]

@@ -251,17 +251,13 @@ def test_a_table_of_other_things_or_without_a_value_is_in_doubt(toolbox_of: Call
     assert empty["doubts"][0] == "no row has a value, so this is probably not what was asked"
 
 
-def test_a_predicate_of_several_of_its_name_is_the_one_that_is_used(
-    toolbox_of: Callable[[str], kgsparql.Toolbox],
-) -> None:
+def test_of_predicates_of_one_name_it_is_the_one_that_is_used(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
     toolbox = toolbox_of(':P35 rdfs:label "head"@en . :headOf rdfs:label "head"@en . :a :headOf :b .')
     (group,) = toolbox.call_tool("show", {"entity": "<http://example.org/a>", "predicate": "head"})["groups"]
     assert group["predicate"]["term"] == "<http://example.org/headOf>"
 
 
-def test_texts_of_the_graph_are_short_and_have_no_control_characters(
-    toolbox_of: Callable[[str], kgsparql.Toolbox],
-) -> None:
+def test_texts_of_the_graph_are_short_without_control_characters(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
     hostile = r"\u001b[31mred\u202e\u0000 <script>"
     toolbox = toolbox_of(f':a rdfs:label "{hostile}"@en ; :p "{hostile}" ; :q "{"long " * 10_000}" .')
     calls = {

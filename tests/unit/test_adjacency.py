@@ -175,9 +175,7 @@ def test_labels_know_the_triples_of_each_thing_from_it_as_from_a_query(tmp_path:
     assert (degrees["hub"], degrees["only"]) == (10_001, 2)
 
 
-def test_a_load_makes_one_and_a_question_does_not_but_to_read_labels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_load_makes_one_and_a_question_only_to_read_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "CACHE_FROM_BYTES", 100)
     file = tmp_path / "big.nt"
     file.write_text("".join(f"<{EX}n{i}> <{EX}p> <{EX}n{i * 7 % 500}> .\n" for i in range(500)))

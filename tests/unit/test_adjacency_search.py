@@ -161,9 +161,7 @@ def test_predicate_paths_equal_those_of_queries(
     step=st.builds(Step, st.sampled_from(PREDICATES), st.sampled_from(["forward", "inverse"])),
     direction=st.sampled_from(["both", "forward", "inverse"]),
 )
-def test_what_sets_use_is_what_queries_find(
-    triples: list[Triple], some: list[IRI], step: Step, direction: Directions
-) -> None:
+def test_sets_use_what_queries_find(triples: list[Triple], some: list[IRI], step: Step, direction: Directions) -> None:
     fast, slow = graphs_of([ox.Quad(*triple) for triple in triples])
     items = a.Items(tuple(some))
     found, asked = Profiler(fast, direction=direction), Profiler(slow, direction=direction)

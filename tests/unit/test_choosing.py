@@ -201,9 +201,7 @@ def test_names_that_a_model_knows_are_never_the_graph_s(nobel: KnowledgeBase) ->
     assert nobel.ask(RADIUM, retriever=ClosedBook()).answers == ()
 
 
-def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_a_list_is_an_error(
-    nobel: KnowledgeBase,
-) -> None:
+def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_list_is_an_error(nobel: KnowledgeBase) -> None:
     replies: tuple[Any, ...] = ({"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, [])
     for reply in replies:
         answer, _ = replied(nobel, json.dumps(reply))

@@ -174,9 +174,7 @@ def test_no_more_is_surely_wrong_than_was(made: list[Question]) -> None:
     assert {f: n for f, n in counts.items() if n[0] > BOUNDS[f][0] or n[1] < BOUNDS[f][1]} == {}
 
 
-def test_where_a_plan_cannot_be_run_the_next_one_is_with_a_doubt_and_then_paths(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_a_plan_cannot_be_run_the_next_is_with_a_doubt_and_then_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(question: str) -> kgsparql.Answer:
         ran: list[object] = []
 

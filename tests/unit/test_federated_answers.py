@@ -124,9 +124,7 @@ def test_the_answers_of_a_divided_graph_are_those_of_the_graph(parts: KnowledgeB
         assert all(cited.verified for item in found.evidence for cited in item.triples)
 
 
-def test_every_triple_says_which_graph_it_is_from_and_each_graph_has_a_query_that_is_shown(
-    parts: KnowledgeBase,
-) -> None:
+def test_every_triple_says_its_graph_and_each_graph_has_a_query_that_is_shown(parts: KnowledgeBase) -> None:
     answer = parts.ask(ACROSS)
     trig = answer_to_trig(answer)
     assert conforms(trig)

@@ -44,9 +44,7 @@ def terms_by_id(dataset: Dataset) -> dict[str, set[object]]:
     return {question.id: {answer.term for answer in question.answers or ()} for question in dataset.questions}
 
 
-def test_queries_find_the_gold_answers_in_memory_on_disk_and_at_an_endpoint(
-    rivers: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_queries_find_gold_answers_in_memory_on_disk_and_at_an_endpoint(rivers: KnowledgeBase, tmp_path: Path) -> None:
     dataset = load(RIVERS)
     dataset = replace(dataset, questions=tuple(question for question in dataset.questions if question.sparql))
     gold = terms_by_id(answered(unanswered(dataset), rivers))

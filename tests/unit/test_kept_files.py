@@ -257,9 +257,7 @@ def _damages(directory: Path, seed: int) -> Iterator[tuple[Path, bytes, str]]:
 @pytest.mark.longer
 @pytest.mark.timeout(3_000)
 @pytest.mark.parametrize("name", sorted(KINDS.keys() - {"run"}))  # which is text
-def test_S12_a_flipped_bit_or_a_lost_tail_gives_no_wrong_answer(
-    name: str, made: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_S12_a_flipped_bit_or_lost_tail_misleads_nobody(name: str, made: Callable[[str], Path], tmp_path: Path) -> None:
     original = made(name)
     expected = KINDS[name].read(original)
     assert expected != ANEW
@@ -369,9 +367,7 @@ def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_pat
     assert "File exists" in note["text"]
 
 
-def test_a_run_that_the_version_before_kept_is_shown_without_its_drawing(
-    nobel: kgsparql.KnowledgeBase, tmp_path: Path
-) -> None:
+def test_a_run_of_the_version_before_is_shown_without_drawing(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
     page = ServedPage(nobel, AskOptions(model=None), kept := KeptRuns(tmp_path))
     frozen = page.freeze(AskedRun("Where was Marie Curie born?", AskOptions(), {}), nobel.ask("Where was Curie born?"))
     kept.put("a" * 32, frozen)

@@ -59,9 +59,7 @@ ROOMS = """
         (ROOMS, "Is the Hall a room?", ["true"]),
     ],
 )
-def test_a_noun_that_no_class_has_is_of_the_things_that_are_called_so(
-    graph: str, question: str, answers: list[str]
-) -> None:
+def test_a_noun_that_no_class_has_is_of_what_is_called_so(graph: str, question: str, answers: list[str]) -> None:
     answer = KnowledgeBase(graph_of(graph), embedder="none").ask(question)
     assert told(answer) == (True, answers), (answer.text, answer.gaps)
 

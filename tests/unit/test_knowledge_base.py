@@ -116,9 +116,7 @@ def test_closing_ends_queries_and_questions_that_run() -> None:
         assert knowledge.query("ASK { ?s ?p ?o }")  # opened again
 
 
-def test_names_resolve_to_iris_and_a_last_name_is_taken_for_the_best_connected_and_said(
-    nobel: kgsparql.KnowledgeBase,
-) -> None:
+def test_names_resolve_to_iris_a_last_name_to_the_best_connected_and_said(nobel: kgsparql.KnowledgeBase) -> None:
     curie = IRI("http://dbpedia.org/resource/Marie_Curie")
     for name in ("Marie Curie", "dbr:Marie_Curie", curie.value, str(curie), " Marie Curie "):
         assert nobel.resolve(name) == curie
@@ -354,9 +352,7 @@ e:b a e:Lamp ; rdfs:label "Vetch" ; e:code "815"^^xsd:integer ; e:price 12.5 .
 
 
 @pytest.mark.parametrize("is_stored", [False, True])
-def test_values_are_shown_as_the_file_writes_them_and_compared_as_what_they_are(
-    tmp_path: Path, is_stored: bool
-) -> None:
+def test_values_are_shown_as_the_file_writes_them_compared_as_what_they_are(tmp_path: Path, is_stored: bool) -> None:
     source = tmp_path / "lamps.ttl"
     source.write_text(LAMPS, encoding="utf-8")
     if is_stored:

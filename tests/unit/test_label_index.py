@@ -223,9 +223,7 @@ def test_rows_are_the_same_however_many_are_python_objects_or_packed_at_once(
         assert content_of(tmp_path / str(at_once)) == content_of(tmp_path / "index")
 
 
-def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_approximate_index_finds_what_numpy_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, embedder = many(1_500), HashedEmbedder()
     asked = embedder.embed([f"things {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
     exact = built(graph, tmp_path / "numpy", embedder).nearest(asked, limit=1)
@@ -409,9 +407,7 @@ def test_S17_of_a_file_that_changes_two_indexes_are_kept(tmp_path: Path) -> None
     assert kept == {*newest[3:], index_directory(open_graph(other), tmp_path)}
 
 
-def test_tables_that_somebody_removed_are_said_to_be_gone_and_a_place_that_cannot_be_written_names_another(
-    tmp_path: Path,
-) -> None:
+def test_tables_that_are_removed_are_said_to_be_gone_and_a_place_not_writable_names_another(tmp_path: Path) -> None:
     tables = Tables(tmp_path / "index")
     tables.written("labels", pa.table({"key": ["a", "b"]}))
     opened = Tables(tmp_path / "index").open("labels")

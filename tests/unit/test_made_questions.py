@@ -185,9 +185,7 @@ def test_a_triple_that_two_graphs_hold_is_one_way_back() -> None:
     assert found == alone
 
 
-def test_every_question_reproduces_by_its_sparql(
-    made: list[MadeQuestion], nobel: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_every_question_is_what_its_query_finds(made: list[MadeQuestion], nobel: KnowledgeBase, tmp_path: Path) -> None:
     write_dataset(tmp_path / "made", made, nobel, sources=[str(NOBEL)], seed=1)
     dataset = load(tmp_path / "made")
     assert (dataset.graph, dataset.name, dataset.licence) == ((NOBEL,), "nobel-made", "that of the graph")

@@ -132,9 +132,7 @@ def test_the_kind_of_an_answer(nobel: KnowledgeBase) -> None:
         assert (answer.type, answer.unit) == (shown["type"], shown["unit"]) == (kind, "")
 
 
-def test_what_a_model_chose_is_of_the_kind_that_it_leads_to_and_what_it_knows_answers_nothing(
-    nobel: KnowledgeBase,
-) -> None:
+def test_what_a_model_chose_is_of_the_kind_it_leads_to_what_it_knows_answers_nothing(nobel: KnowledgeBase) -> None:
     chosen = ask(nobel, "Who is Richard Feynman?", reading_with("date of birth"), retriever="path_ranking").answer
     assert (chosen.status, chosen.type) == ("partial", "date")
     knowing = by_call(reading=chose(), **{"closed book": {"answer": "Nobody did."}})

@@ -103,9 +103,7 @@ def test_a_request_is_sent_as_it_is() -> None:
     assert embedded.body == {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
 
 
-def test_server_and_key_come_from_the_environment_and_no_key_of_anybody_is_sent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_server_and_key_are_of_the_environment_and_no_key_of_anybody_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told("a")[1].requests[0].headers["authorization"] == "Bearer none"
     with ModelServer(key=CANARY) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/")

@@ -239,9 +239,7 @@ def test_yes_or_no_is_what_plain_python_says(triples: list[Triple], plan: Any) -
     st.sampled_from([_path("by"), _path("^near")]),
     st.sampled_from([None, ("n", ">", Decimal(1)), ("avg", "<=", Decimal("2.5"))]),
 )
-def test_groups_are_those_that_plain_python_makes(
-    triples: list[Triple], items: Any, key: PropertyPath, having: Any
-) -> None:
+def test_groups_are_those_of_plain_python(triples: list[Triple], items: Any, key: PropertyPath, having: Any) -> None:
     columns = (a.GroupColumn("n"), a.GroupColumn("avg", "avg", _SIZE), a.GroupColumn("most", "max", _SIZE))
     plan = a.Grouped(items, key, columns, having=having, order_by="n")
     found = {row[0]: [_number(value) for value in row[1:]] for row in _Engines(triples).rows(plan)}

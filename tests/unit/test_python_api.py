@@ -230,9 +230,7 @@ def test_a_select_is_solutions_an_ask_true_or_false_and_a_construct_triples(nobe
     assert cut.to_dataframe().attrs == {"cut": "solutions: at most 3 taken, there are more"}
 
 
-def test_questions_are_answered_beside_the_event_loop_and_cancelling_the_task_stops_one(
-    nobel: kgsparql.KnowledgeBase,
-) -> None:
+def test_questions_are_answered_beside_the_event_loop_until_cancelled(nobel: kgsparql.KnowledgeBase) -> None:
     cancel, began, seen = threading.Event(), threading.Event(), list[Event]()
 
     def listen(event: Event) -> None:
@@ -271,9 +269,7 @@ def test_each_option_is_a_parameter_that_is_completed(nobel: kgsparql.KnowledgeB
             assert "allow_model_knowledge=" in found
 
 
-def test_a_wrong_option_is_an_error_that_names_the_right_one_and_a_method_has_its_own(
-    nobel: kgsparql.KnowledgeBase,
-) -> None:
+def test_a_wrong_option_is_an_error_that_names_the_right_one_of_the_method(nobel: kgsparql.KnowledgeBase) -> None:
     for options, message, hint in (
         ({"retreiver": "mindmap"}, "no option 'retreiver'; did you mean 'retriever'?", "there are: retriever, options"),
         ({"paths_kept": 3}, "no option 'paths_kept'", "those of a method go into options="),

@@ -167,9 +167,7 @@ def test_Q12_what_the_limits_allow_does_not_end_the_process(worker: GraphQueries
         assert worker.run_checked(check(text), timeout_s=20).seconds < 20, text[:40]
 
 
-def test_Q15_a_path_of_any_length_with_both_ends_free_ends_by_a_limit(
-    store: ox.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_Q15_a_path_of_any_length_with_free_ends_has_a_limit(store: ox.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_process, "_MEMORY_BYTES", 200 * 2**20)
     with queries_of(store) as worker:
         cut = worker.run_checked(check(f"SELECT * {{ ?a <{EX}next>* ?b }}"), max_rows=100)
@@ -248,9 +246,7 @@ def test_a_triple_in_several_graphs_counts_once_or_a_store_says_that_it_may_not(
     assert "counts once for each" in notes[0]
 
 
-def test_errors_of_the_engine_are_query_errors_and_syntax_errors_say_the_line_that_the_user_wrote(
-    worker: GraphQueries,
-) -> None:
+def test_errors_of_the_engine_are_query_errors_syntax_errors_say_the_line_as_written(worker: GraphQueries) -> None:
     with pytest.raises(QuerySyntaxError, match=r"^line 3:1\d: ") as error:
         worker.run_checked(check("SELECT * {\n  ?s rdfs:label ?o .\n  ?s foaf:name }\n"))
     assert error.value.detail["line"] == 3

@@ -240,9 +240,7 @@ def test_what_is_nearly_unique_to_things_without_a_label_is_their_name(question:
         (':g{} a :Guide ; :guide "{x}"@en , "{x}"@no ; :walk "Along river {x}" .', "guide"),
     ],
 )
-def test_of_several_texts_that_may_be_names_the_one_that_is_called_so_is_it_and_a_code_last(
-    facts: str, name: str
-) -> None:
+def test_of_several_texts_that_may_be_names_the_one_called_so_is_it_and_a_code_last(facts: str, name: str) -> None:
     data = "".join(
         facts.replace("{x}", place).replace("{}", str(n)) for n, place in enumerate(("Ask", "Bo", "Dal", "Ely"))
     )

@@ -258,9 +258,7 @@ BODIES = st.one_of(
 
 @given(BODIES, st.sampled_from([None, 2]), st.sampled_from(["", "Here:\n", "```json\n", "I think"]))
 @examples(150)
-def test_M02_a_body_cut_anywhere_yields_no_number_that_was_not_whole(
-    body: Any, indent: int | None, before: str
-) -> None:
+def test_M02_a_body_cut_anywhere_yields_no_number_that_is_not_whole(body: Any, indent: int | None, before: str) -> None:
     text = before + json.dumps(body, indent=indent)
     whole = numbers(text, count=250)
     for end in range(len(before) + 1, len(text)):

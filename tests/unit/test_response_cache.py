@@ -54,9 +54,7 @@ def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: ResponseCa
     assert kept.get("model", REQUEST) == REPLY, "what is closed opens again"
 
 
-def test_modes_say_what_a_kept_reply_is_good_for_and_nothing_is_made_before_one_is_kept(
-    kept: ResponseCache, path: Path
-) -> None:
+def test_modes_say_what_a_kept_reply_is_for_and_nothing_is_made_before_one(kept: ResponseCache, path: Path) -> None:
     modes: dict[Mode, object] = {"use": REPLY, "write": None}
     for mode in modes:
         with ResponseCache(path, mode=mode) as opened:
@@ -82,9 +80,7 @@ def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -
     assert kept.get("model", {"large": 1}) is None
 
 
-def test_a_store_that_somebody_else_is_writing_to_can_be_read(
-    kept: ResponseCache, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_in_use_by_others_can_be_read(kept: ResponseCache, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.put("model", REQUEST, REPLY)
     kept.close()
     monkeypatch.setattr(module, "_BUSY_S", 0.1)
@@ -109,9 +105,7 @@ def answered(question: str = "Who?", **others: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def test_what_was_logged_comes_back_without_keys_and_without_the_evidence_of_a_huge_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_is_without_keys_and_without_huge_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     huge = [{"marker": "P1", "text": os.urandom(600_000).hex()}]
     with QuestionLog(tmp_path / "q.sqlite") as log:
@@ -137,9 +131,7 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
         assert len({one.question for one in log.entries()}) == 160
 
 
-def test_it_does_not_grow_without_end_and_rated_questions_stay_longest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_has_an_end_and_rated_questions_stay_longest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.storage.question_log.MOST_ENTRIES", 3)
     with QuestionLog(tmp_path / "q.sqlite") as log:
         first = log.add(answered("first"))

@@ -124,9 +124,7 @@ def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
     refused(StoreError, "changed", trig, store, graph="http://e.org/mine")
 
 
-def test_standard_input_and_blank_nodes_of_two_loads(
-    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stdin_and_blank_nodes_of_two_loads(tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(triples(4) + b"_:a <http://e.org/p> _:a .\n")))
     report = load_store("-", store, format="nt")
     assert [(s.source, s.triples) for s in report.loaded] == [("-", 5)]
@@ -147,9 +145,7 @@ def test_a_bad_second_file_leaves_the_store_as_it_was(tmp_path: Path, store: Pat
     assert (contents(store), beside(store)) == (before, ["my store.db"])
 
 
-def test_a_changed_source_is_refused_by_any_of_its_names_with_the_command_that_rebuilds(
-    tmp_path: Path, store: Path
-) -> None:
+def test_a_changed_source_is_refused_by_any_name_with_the_command_that_rebuilds(tmp_path: Path, store: Path) -> None:
     (tmp_path / "real").mkdir()
     path = nt(tmp_path / "real", "a café.nt", 5)
     load_store(path, store)
@@ -382,9 +378,7 @@ def test_each_file_in_memory_has_the_triples_it_brought_which_may_repeat(tmp_pat
 
 
 @pytest.mark.usefixtures("cached_from_1000_bytes")
-def test_a_cache_that_cannot_be_written_is_said_and_done_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_is_not_writable_is_said_and_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = nt(tmp_path, "a.nt", 50)
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(file / "below a file"))
     notes, quads = opened(file)

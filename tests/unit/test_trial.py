@@ -95,9 +95,7 @@ def test_a_model_is_tried_before_it_is_asked_and_what_was_found_stays(nobel: Kno
     )  # fmt: skip
 
 
-def test_a_model_that_is_worse_than_the_ranking_is_not_asked_about_a_graph(
-    nobel: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_a_model_worse_than_the_ranking_is_not_asked_about_a_graph(nobel: KnowledgeBase, tmp_path: Path) -> None:
     server = ModelServer(erratic)
     model = model_of(server, tmp_path)
     asked = ask(nobel, model, require_model=True)

@@ -143,9 +143,7 @@ def test_a_statement_is_named_by_whom_it_is_about_or_not_at_all_and_asked_about_
     assert any("→ [] —" in item.text for item in answer.evidence)
 
 
-def test_that_statements_were_not_looked_at_is_said_and_their_values_are_not_walked_twice(
-    knowledge: KnowledgeBase,
-) -> None:
+def test_statements_not_looked_at_are_said_and_their_values_not_walked_twice(knowledge: KnowledgeBase) -> None:
     def is_said(known: KnowledgeBase, question: str, **asking: bool) -> bool:
         answer = known.ask(question, **asking)  # type: ignore[arg-type]
         assert answer.linked
