@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kgsparql.evaluation.comparison import scored_rows
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.run_directory import Run
 
 COSTS = ("model_calls", "tokens", "queries", "seconds")
 METRICS = ("exact", "wrong_yes_no", *COSTS)

@@ -31,10 +31,9 @@ from benchmarks.meaning_words import Facts
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.confidence import SIGNALS, Calibration
 from kgsparql.errors import KgsparqlError
-from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Record
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Record
 from kgsparql.made_questions.making import make
 
 ROOT = Path(__file__).parents[1]

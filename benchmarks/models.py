@@ -27,10 +27,9 @@ import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
-from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.dataset import Question, Record, RecordedAnswer, RecordedCost
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.reply_json import json_value

@@ -27,9 +27,8 @@ from statistics import fmean
 from typing import Any
 
 from kgsparql.errors import DataError, InputError
-from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question
+from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question, Record, RecordedCost, RecordedEvidence
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Record, RecordedCost, RecordedEvidence
 from kgsparql.rdf.terms import Triple, parse_term, printable
 
 TITLES = {"mindmap": "MindMap", "fidelis": "FiDeLiS", "difar": "DiFaR", "hublink": "HubLink"}

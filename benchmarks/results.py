@@ -27,7 +27,7 @@ import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
 from kgsparql.evaluation.comparison import Comparison, compare  # noqa: E402
 from kgsparql.evaluation.datasets import load as load_questions  # noqa: E402
-from kgsparql.evaluation.runs.directory import Run  # noqa: E402
+from kgsparql.evaluation.run_directory import Run  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402
 from tests.scripted import Player  # noqa: E402

@@ -26,10 +26,9 @@ import pyoxigraph as ox
 
 from kgsparql import AskOptions, KnowledgeBase
 from kgsparql.evaluation import datasets
-from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.plan import Method, Plan, run
+from kgsparql.evaluation.dataset import Question, Record
+from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.run_plan import Method, Plan, run
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply

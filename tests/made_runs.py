@@ -5,9 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
-from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.dataset import (
+    GoldAnswer,
+    Question,
+    Record,
+    RecordedAnswer,
+    RecordedCost,
+    RecordedEvidence,
+    Topic,
+)
+from kgsparql.evaluation.run_directory import Run
 from kgsparql.rdf.terms import IRI
 
 WORDS = ("Nosferatu", "Metropolis", "Sunrise", "Faust", "Vampyr", "Ordet", "Gertrud", "Pickpocket", "Mouchette", "Lola")

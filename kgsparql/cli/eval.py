@@ -29,8 +29,8 @@ from kgsparql.rdf.terms import Json, printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
-    from kgsparql.evaluation.runs.directory import Run
-    from kgsparql.evaluation.runs.plan import MethodProgress
+    from kgsparql.evaluation.run_directory import Run
+    from kgsparql.evaluation.run_plan import MethodProgress
     from kgsparql.knowledge_base import KnowledgeBase
 
 _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
@@ -72,7 +72,7 @@ def make(
     repeat the labels of predicates, which favours methods that compare labels. Then: kgsparql eval FOLDER -o RUN
     """
     from kgsparql.evaluation.datasets import write_dataset
-    from kgsparql.evaluation.runs.directory import check_folder
+    from kgsparql.evaluation.run_directory import check_folder
     from kgsparql.made_questions.making import QUESTIONS_OF_A_TOPIC
     from kgsparql.made_questions.making import make as made_from
 
@@ -143,8 +143,8 @@ def run(
     `--resume` goes on after Ctrl-C, a lost endpoint or a full disk, and pays for nothing twice. Then:
     kgsparql eval compare RUN
     """
-    from kgsparql.evaluation.runs import plan as plans
-    from kgsparql.evaluation.runs.directory import Run, check_new
+    from kgsparql.evaluation import run_plan as plans
+    from kgsparql.evaluation.run_directory import Run, check_new
 
     names = plans.checked_names(asked.retriever)
     options = plans.options_by_method(options_of(asked.option), names)
@@ -229,7 +229,7 @@ def compare(
     Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
     """
     from kgsparql.evaluation import comparison
-    from kgsparql.evaluation.runs.directory import Run
+    from kgsparql.evaluation.run_directory import Run
 
     write = {
         "text": comparison.comparison_text, "csv": comparison.comparison_csv, "json": comparison.comparison_json

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.run_directory import Run
 from kgsparql.evaluation.statistics import FEW, difference, holm, interval
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Json, printable

@@ -37,7 +37,7 @@ from kgsparql.evaluation.question_formats import (
     Text2SparqlEntry,
     question_of,
 )
-from kgsparql.evaluation.runs.directory import check_folder, store_errors
+from kgsparql.evaluation.run_directory import check_folder, store_errors
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.graphs.user_query import GraphQueries, check

@@ -37,9 +37,8 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError
-from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, RecordedAnswer, RecordedCost
 from kgsparql.evaluation.matching import GoldAnswers, identity
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.rdf.terms import Literal, parse_term
 
 _T = TypeVar("_T")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.evaluation.runs.directory import Run as Made
+from kgsparql.evaluation.run_directory import Run as Made
 from kgsparql.storage.files import writer_lock
 from tests.cli.conftest import Run
 from tests.deep import deep

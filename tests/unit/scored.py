@@ -3,9 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, RecordedAnswer, RecordedEvidence, Topic
 from kgsparql.evaluation.metrics import METRICS, Group
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence
 from kgsparql.rdf.terms import IRI, Triple
 from tests.world import EX
 

@@ -33,7 +33,7 @@ from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.errors import AnswerFileError, EndpointRateLimitError, ModelReplyError, OptionError
-from kgsparql.evaluation.runs.plan import NOT_KNOWN, ClosedBook, load_methods
+from kgsparql.evaluation.run_plan import NOT_KNOWN, ClosedBook, load_methods
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.documents import Excerpt

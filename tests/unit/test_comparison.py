@@ -19,9 +19,8 @@ from kgsparql.evaluation.comparison import (
     comparison_json,
     comparison_text,
 )
-from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.record import Record, RecordedEvidence
-from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.dataset import Question, Record, RecordedEvidence
+from kgsparql.evaluation.run_directory import Run
 from kgsparql.storage.files import read_sealed_json
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 from tests.world import rewrite

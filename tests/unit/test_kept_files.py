@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 
 import kgsparql
 from kgsparql import AskOptions, KgsparqlError, OxigraphGraph, Query, Solutions
-from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.run_directory import Run
 from kgsparql.exploration import counting
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs import load_store, open_graph, open_store, oxigraph

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import kgsparql
 from kgsparql import IRI, Answer
-from kgsparql.evaluation.dataset import GoldAnswer, Question, json_form
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, RecordedAnswer, RecordedCost, json_form
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.matching import GoldAnswers
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath, Step

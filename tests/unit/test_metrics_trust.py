@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql import IRI, Literal, Triple
-from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.dataset import Question, Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from tests.unit.scored import asking, entity, item, link, of, path, record, scores, topics, triple
 
 HELD = item("a p b")

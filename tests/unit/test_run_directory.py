@@ -7,9 +7,16 @@ import pytest
 
 from kgsparql import IRI, Literal, Triple
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
-from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
-from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.dataset import (
+    GoldAnswer,
+    Question,
+    Record,
+    RecordedAnswer,
+    RecordedCost,
+    RecordedEvidence,
+    Topic,
+)
+from kgsparql.evaluation.run_directory import Run
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
 QUESTION = Question(

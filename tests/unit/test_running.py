@@ -21,11 +21,10 @@ from kgsparql.errors import (
     ModelTimeoutError,
     RequestRefusedError,
 )
-from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, is_lost
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Record, is_lost
-from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.plan import UNREACHABLE, Method, MethodProgress, Plan, run
+from kgsparql.evaluation.run_directory import Run
+from kgsparql.evaluation.run_plan import UNREACHABLE, Method, MethodProgress, Plan, run
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.world import DBR, FIXTURES
 

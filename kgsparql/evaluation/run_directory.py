@@ -24,8 +24,7 @@ from pydantic import TypeAdapter
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
-from kgsparql.evaluation.dataset import Question, json_form
-from kgsparql.evaluation.record import Record
+from kgsparql.evaluation.dataset import Question, Record, json_form
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 

@@ -23,10 +23,9 @@ from kgsparql.answering.retriever import AUTO, Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import asdict, dataclass, frozen, replace
 from kgsparql.errors import CancelledError, EndpointError, InputError, KgsparqlError, OptionError, redacted
-from kgsparql.evaluation.dataset import Dataset, Question
+from kgsparql.evaluation.dataset import Dataset, Question, Record
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.record import Record
-from kgsparql.evaluation.runs.directory import Run
+from kgsparql.evaluation.run_directory import Run
 from kgsparql.events import ignore
 from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
@@ -308,7 +307,7 @@ def resume_or_begin(
 ) -> Run:
     """Complete the run in a directory: what is there is kept, the rest is asked.
 
-    :param config: from :func:`kgsparql.evaluation.runs.plan.configuration`.
+    :param config: from :func:`kgsparql.evaluation.run_plan.configuration`.
     :raises InputError: if what is there is a run of something else, or no run.
     :raises StoreLockedError: if another process is writing it.
     """
