@@ -228,9 +228,7 @@ def test_a_spent_budget_gives_a_partial_answer_and_errors_are_json_where_json_is
     assert "kgsparql info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
 
 
-def test_a_picture_is_written_to_a_pipe_and_to_a_file_of_its_suffix_and_of_many_facts_has_the_winner(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_picture_is_written_to_pipe_and_file_and_of_many_facts_has_the_winner(run: Run, tmp_path: Path) -> None:
     asked = ("ask", "Where was Marie Curie born?", "-k", str(NOBEL), "--embedder", "none")
     piped = run(*asked, "-f", "svg")
     assert piped.stdout.startswith("<svg ")

@@ -49,9 +49,7 @@ def test_the_default_embedder_really_embeds(run: Run, default_embedder: None) ->
     assert "all-MiniLM-L6-v2@" in found["found"]
 
 
-def test_an_absence_rests_on_no_guess_and_literal_answers_are_literals(
-    shared_data: Path, default_embedder: None
-) -> None:
+def test_an_absence_rests_on_no_guess_literal_answers_are_literals(shared_data: Path, default_embedder: None) -> None:
     """`active` is a little like `ID`: of hardware without an ID there is nothing."""
     knowledge = kgsparql.open(shared_data / "ck25" / "graph.nt.gz")
     answer = knowledge.ask("Which hardware items have no active product manager?", model=None)

@@ -42,9 +42,7 @@ def doctor(run: Run) -> Doctor:
     return examine
 
 
-def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
-    run: Run, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bare_run_says_what_is_here_and_what_not(run: Run, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("doctor", "--embedder", "none")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()

@@ -188,9 +188,7 @@ def test_what_is_computed_from_a_file_is_computed_at_an_endpoint(
 
 
 @pytest.mark.parametrize("server", ["Oxigraph", *(deep(name) for name in SERVERS if name != "Oxigraph")])
-def test_a_question_is_answered_as_from_a_file(
-    nobel: KnowledgeBase, started: Callable[[str, Path], str], server: str
-) -> None:
+def test_questions_are_as_of_a_file(nobel: KnowledgeBase, started: Callable[[str, Path], str], server: str) -> None:
     """Facts, counts, comparisons, the most, the first and what is not so, by the default method."""
     remote = KnowledgeBase(open_graph(started(server, NOBEL), name="data"), embedder="none")
     questions = load_dataset(FIXTURES / "endpoint_questions.jsonl").questions

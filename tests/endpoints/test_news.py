@@ -109,9 +109,7 @@ def test_a_name_that_changed_or_went_is_noticed_after_ten_minutes_and_no_questio
         assert (len(proxy.of(SUMS)), len(proxy.of(LABELS))) == (4, read)  # nothing changed: nothing is read
 
 
-def test_a_check_that_fails_changes_nothing_says_nothing_and_is_not_repeated_at_once(
-    server: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_that_fails_changes_nothing_and_is_not_repeated(server: str, capfd: pytest.CaptureFixture[str]) -> None:
     notes: list[str] = []
     with Proxy(server) as proxy:
         knowledge, clock = of_clock(proxy.url, note=notes.append)

@@ -117,9 +117,7 @@ def test_E06_things_of_one_name_are_not_told_apart_without_time(served: dict[str
 
 
 @pytest.mark.parametrize("fault", [hangs, REFUSED])
-def test_E22_looking_for_equivalents_does_not_use_the_question_up(
-    fault: Fault, served: dict[str, str], tmp_path: Path
-) -> None:
+def test_E22_equivalents_do_not_use_the_question_up(fault: Fault, served: dict[str, str], tmp_path: Path) -> None:
     library = FIXTURES / "identifiers" / "library.ttl"
     with Proxy(served["wikibase"], at(SAID_SAME, fault)) as proxy:
         graph = open_graph([library, proxy.url], cache=False)

@@ -219,9 +219,7 @@ HELD = [Triple(IRI(f"{EX}e{i}"), P, IRI(f"{EX}n{i}")) for i in range(30)]
 NOT_HELD = Triple(IRI(EX + "e1"), P, IRI(EX + "nowhere"))
 
 
-def test_E22_triples_that_a_cut_result_does_not_show_are_looked_up_in_parts_and_never_called_refuted(
-    star: OxigraphGraph,
-) -> None:
+def test_E22_triples_that_a_cut_result_does_not_show_are_looked_up_in_parts_never_refuted(star: OxigraphGraph) -> None:
     graph = metered(Cutting(star, most=4))
     found = verify(evidence_of(*HELD, NOT_HELD), graph)
     assert (found.found, found.unanswered, found.removed) == (30, 0, (NOT_HELD,))

@@ -316,9 +316,7 @@ def test_a_flipped_bit_in_the_engines_list_of_tables_or_a_lost_tail_is_damage(tm
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 @pytest.mark.parametrize("umask", [0, 0o022])
-def test_only_its_owner_reads_the_copies_and_indexes_of_a_graph_that_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
-) -> None:
+def test_only_its_owner_reads_copies_of_a_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int) -> None:
     cache, store, before = tmp_path / "cache", tmp_path / "S", os.umask(umask)
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(cache))
     try:

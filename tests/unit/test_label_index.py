@@ -254,9 +254,7 @@ def test_few_labels_are_embedded_when_vectors_are_first_compared(tmp_path: Path)
     assert len(texts) == len(set(texts)) == len({row.text for row in index.rows()}) - 1  # Bonn, twice in the graph
 
 
-def test_many_labels_are_searched_by_text_until_all_have_vectors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_labels_are_searched_by_text_before_all_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.linking.graph_indexes.KEPT_ROWS", 2_000)
     graph = many(2_500)
     directory = index_directory(graph, tmp_path)

@@ -160,9 +160,7 @@ def test_a_question_that_leaves_nothing_out_follows_none(nobel: kgsparql.Knowled
     assert not any(note.code == "follow_up" for note in plain.notes)
 
 
-def test_a_pronoun_of_what_the_question_names_itself_and_one_that_stands_for_nothing_are_left(
-    nobel: kgsparql.KnowledgeBase,
-) -> None:
+def test_a_pronoun_of_what_the_question_names_and_one_of_nothing_are_left(nobel: kgsparql.KnowledgeBase) -> None:
     before = nobel.ask("Where was Irène Joliot-Curie born?")
     for question in (
         "Which prize did Marie Curie share with her husband?", "Is it true that Marie Curie was born in Warsaw?",

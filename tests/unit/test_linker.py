@@ -155,9 +155,7 @@ LABELS = st.lists(st.sampled_from("red lamp of mill lane park stone".split()), m
 
 
 @given(texts=st.sets(LABELS.map(" ".join), min_size=1, max_size=12), some=st.data())
-def test_whatever_words_of_a_label_are_looked_up_labels_with_all_of_them_come_first(
-    texts: set[str], some: st.DataObject
-) -> None:
+def test_whatever_words_are_looked_up_labels_with_all_of_them_come_first(texts: set[str], some: st.DataObject) -> None:
     search = PackedLabels.of(LabelRow(f"{EX}{text.replace(' ', '_')}", text, text) for text in sorted(texts))
     label = some.draw(st.sampled_from(sorted(texts))).split()
     asked = some.draw(st.permutations(label))[: some.draw(st.integers(1, len(label)))]

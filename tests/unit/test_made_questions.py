@@ -199,9 +199,7 @@ def test_every_question_is_what_its_query_finds(made: list[MadeQuestion], nobel:
     ]
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
-    made: list[MadeQuestion], nobel: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_the_same_seed_gives_the_same_bytes(made: list[MadeQuestion], nobel: KnowledgeBase, tmp_path: Path) -> None:
     again = make(kgsparql.open(NOBEL, embedder="none"), 80, seed=1)
     for name, one in (("a", made), ("b", again)):
         write_dataset(tmp_path / name, one, nobel, sources=[str(NOBEL)], seed=1)

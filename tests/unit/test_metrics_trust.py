@@ -226,9 +226,7 @@ def test_every_quality_is_between_0_and_1_and_f1_between_precision_and_recall(pa
 
 
 @given(asked(), st.randoms(use_true_random=False))
-def test_the_order_of_what_is_right_and_of_one_path_does_not_matter(
-    pair: tuple[Question, Record], chance: random.Random
-) -> None:
+def test_the_order_of_what_is_right_and_of_a_path_is_free(pair: tuple[Question, Record], chance: random.Random) -> None:
     question, made = pair
     names = ("answers", "topics", "golden_triples")
     shuffled = {name: tuple(chance.sample(own, len(own))) for name in names for own in [getattr(question, name)]}

@@ -268,9 +268,7 @@ def test_documents_of_another_state_of_the_graph_are_told_of(tmp_path: Path, wri
     assert "--text DIR" in passages.note
 
 
-def test_mentions_are_of_entities_and_of_classes_where_these_are_what_a_graph_is_about(
-    tmp_path: Path, write: Callable[..., Path]
-) -> None:
+def test_mentions_are_of_entities_and_of_classes_of_an_ontology(tmp_path: Path, write: Callable[..., Path]) -> None:
     prefixes = "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
     people = ':Dog a rdfs:Class ; rdfs:label "dog" . :rex a :Dog ; rdfs:label "Rex" . :tim a :Dog ; rdfs:label "Tim" .'
     kinds = ':Dog a rdfs:Class ; rdfs:label "dog" . :Pug a rdfs:Class ; rdfs:label "pug" ; rdfs:subClassOf :Dog .'

@@ -134,9 +134,7 @@ def test_whose_errors_mean_that_nobody_was_there() -> None:
         assert Record.failed(error, question="q", method="m", seconds=0).is_lost is lost
 
 
-def test_answers_of_one_path_have_their_degrees_also_beside_a_literal(
-    asked: Callable[..., Any], knowledge: kgsparql.KnowledgeBase
-) -> None:
+def test_answers_of_one_path_have_their_degrees(asked: Callable[..., Any], knowledge: kgsparql.KnowledgeBase) -> None:
     made, _ = asked((SMALL, BOHR, Literal("1922")), (BOHR,))
     record = made.records("told")["0"]
     degrees = {given.term: given.degree for given in record.answers}

@@ -321,9 +321,7 @@ def test_big_files_are_kept_in_the_cache(tmp_path: Path, own_cache: Path) -> Non
 
 
 @pytest.mark.usefixtures("cached_from_1000_bytes")
-def test_the_newest_two_stores_of_a_file_that_changes_are_kept(
-    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_newest_two_stores_of_a_file_stay(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def kept() -> set[str]:
         return {entry.name for entry in (own_cache / "graphs").iterdir()}
 

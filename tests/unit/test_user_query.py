@@ -265,9 +265,7 @@ def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBa
         ("How many people died before 1950 in Gotham?", True),
     ],
 )
-def test_words_that_were_read_are_no_names_that_were_looked_for(
-    nobel: kgsparql.KnowledgeBase, question: str, is_told: bool
-) -> None:
+def test_words_that_were_read_are_no_missing_names(nobel: kgsparql.KnowledgeBase, question: str, is_told: bool) -> None:
     answer, planned = nobel.ask(question), nobel.plan(question)
     assert (answer.status == "answered") is not is_told
     assert any(note.code == "missing_name" for note in answer.notes) is is_told

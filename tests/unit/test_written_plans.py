@@ -121,9 +121,7 @@ def test_what_is_read_by_its_name_is_grouped_by_it(shop: KnowledgeBase, names: d
     assert "label" not in answer.text
 
 
-def test_what_is_no_plan_is_mended_once_and_then_gives_way_to_the_likeliest(
-    shop: KnowledgeBase, names: dict[str, str]
-) -> None:
+def test_what_is_no_plan_is_mended_once_then_the_likeliest_is_taken(shop: KnowledgeBase, names: dict[str, str]) -> None:
     mended = ask(shop, MANY, "(count X9)", "(count {supplier})".format(**names))
     assert "X9 is not in the list" in prompts(mended)[1]
     assert "You wrote (count X9) before." in prompts(mended)[1]
@@ -137,9 +135,7 @@ def test_what_is_no_plan_is_mended_once_and_then_gives_way_to_the_likeliest(
     assert (len(prompts(last)), value_of(last)) == (1, "3"), "the last call of a budget is spent on the plan"
 
 
-def test_what_comes_to_nothing_is_asked_about_and_may_stay_or_be_taken_back(
-    shop: KnowledgeBase, names: dict[str, str]
-) -> None:
+def test_what_comes_to_nothing_is_asked_about_and_may_stay_or_go(shop: KnowledgeBase, names: dict[str, str]) -> None:
     plan = "(exists (where {supplier} (year {founded}) < 1800))".format(**names)
     stays, gone = (ask(shop, "Is any supplier older than the year 1800?", plan, second) for second in (plan, ""))
     assert "It comes to no: there are no suppliers" in prompts(stays)[1]
@@ -158,9 +154,7 @@ def test_a_name_that_is_not_listed_is_looked_up(shop: KnowledgeBase, names: dict
     assert "Ironworks" in {link.label for link in asked.answer.linked}
 
 
-def test_what_a_model_leaves_out_is_a_doubt_and_without_a_plan_the_draft_stands(
-    shop: KnowledgeBase, names: dict[str, str]
-) -> None:
+def test_what_a_model_leaves_out_is_a_doubt_else_the_draft_stands(shop: KnowledgeBase, names: dict[str, str]) -> None:
     plan = {"plan": "(count {supplier})".format(**names), "left_out": "in Asia"}
     answer = ask(shop, "How many suppliers are in Asia?", plan).answer
     assert answer.status == "partial"
