@@ -137,17 +137,6 @@ def test_no_symbolic_link_leads_out_of_the_cache(run: Run, filled: Path, tmp_pat
     assert (outside / "mine.sqlite").read_bytes() == kept
 
 
-@pytest.mark.parametrize("kind", ["exchanges", "vectors"])
-def test_a_file_is_removed_whatever_is_in_it(run: Run, cache: Path, kind: str) -> None:
-    cache.mkdir()
-    for name in (f"{kind}.sqlite", f"{kind}.sqlite-wal", "other.sqlite"):
-        (cache / name).write_bytes(b"this is no database, whatever its name says\n" * 100)
-    assert kinds(run)[kind]["bytes"] == 8_800
-    done = run("cache", "--clear", kind)
-    assert (done.exit_code, done.stdout) == (0, f"{kind}: 8.8 kB freed\n")
-    assert [file.name for file in cache.iterdir()] == ["other.sqlite"]
-
-
 def asked(run: Run, path: Path, question: str = PHYSICS) -> None:
     assert run("ask", question, "-k", NOBEL, "-q", "--log", path).exit_code in {0, 3}
 

@@ -50,9 +50,7 @@ def test_a_file_acts_as_if_its_options_had_been_typed(project: Path, run: Run, m
     assert configured != usual
 
 
-def test_what_is_typed_wins_over_the_environment_which_wins_over_the_file(
-    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_typed_wins_over_variable_over_file(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "other.ttl").write_text('<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "A" .')
     assert run("ask", PHYSICS, "-k", "other.ttl", "-q").exit_code == 3
     wrong = run("ask", PHYSICS, "-O", "max_hops=none", "-O", "bogus=1", "-q")

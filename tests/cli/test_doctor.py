@@ -177,9 +177,7 @@ def test_files_are_read_and_each_is_a_line(run: Run, doctor: Doctor, tmp_path: P
     assert [line[:4] for line in done.stdout.splitlines() if line[6:12] == "graph "] == ["ok  ", "FAIL", "ok  "]
 
 
-def test_an_endpoint_is_asked_and_one_that_wants_to_know_who_asks(
-    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endpoint_is_asked_and_told_by_whom(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with oxigraph_serve(store_of(NOBEL, tmp_path / "S")) as url:
         code, found = doctor("-k", url)
         assert (code, found["graph"]["state"]) == (0, "ok")

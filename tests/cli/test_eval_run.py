@@ -218,9 +218,7 @@ def test_metrics_and_slices(run: Run, made: Path) -> None:
     assert "f1 by hops" in done.stdout
 
 
-def test_what_cannot_be_done_is_said_in_a_line(
-    run: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_done_is_told(run: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*arguments: object) -> str:
         done = run("eval", "compare", *arguments)
         assert done.exit_code == 2

@@ -193,12 +193,3 @@ def test_a_method_that_cannot_be_used_is_said_and_hides_no_other(run: Run, insta
     asked = run("ask", "Where?", "-k", NOBEL, "-r", "absent")
     assert asked.exit_code == 2
     assert "cannot be loaded" in asked.stderr
-
-
-def test_no_complete_shows_only_what_was_met(run: Run) -> None:
-    question = "Who worked at California Institute of Technology?"
-    asked = ("ask", question, "-k", NOBEL, "--embedder", "none", "--no-model", "-f", "json", "-r", "think_on_graph")
-    found = {option: run(*asked, "--reproducible", *option) for option in ((), ("--complete",), ("--no-complete",))}
-    assert found[()].stdout == found["--complete",].stdout
-    queries = [json.loads(done.stdout)["usage"]["queries"] for done in found.values()]
-    assert queries[1] > queries[2]

@@ -96,9 +96,7 @@ def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: Knowledg
             check_is_of_the_graph(answer, nobel)
 
 
-def test_a_passage_is_quoted_and_not_the_models_words(
-    nobel: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_passage_is_quoted_as_it_is(nobel: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as knowledge:
         knowledge.indexes.build()

@@ -320,9 +320,7 @@ def test_it_sends_no_query_per_candidate(ask: Ask, method: str, knowledge_of: An
 # -- Limits ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_limit_on_calls_or_tokens_leaves_the_evidence(
-    ask: Ask, once: Ask, method: str, embedded: kgsparql.KnowledgeBase
-) -> None:
+def test_a_limit_on_calls_leaves_evidence(ask: Ask, once: Ask, method: str, embedded: kgsparql.KnowledgeBase) -> None:
     whole = once("embedded", FEYNMAN, method, "never enough").answer.usage["model_calls"]
     for limit in range(whole):
         asked = ask(embedded, FEYNMAN, method, Player(sufficient=False), budget=Budget(max_calls=limit))
@@ -465,9 +463,7 @@ def test_Q16_a_hub_stays_within_the_queries_it_may_send(ask: Ask, method: str, h
     )
 
 
-def test_Q20_an_entity_that_is_not_there_or_nothing_at_all(
-    ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, knowledge_of: Any
-) -> None:
+def test_Q20_an_entity_that_is_nowhere(ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, knowledge_of: Any) -> None:
     for script in (None, Player()):
         with pytest.raises(NotFoundError, match="nowhere> is not in the graph"):
             ask(nobel, "Where is it?", method, script, entities=(IRI(E + "nowhere"),))

@@ -143,9 +143,7 @@ NO_RESULTS: list[Row] = [
 
 
 @pytest.mark.parametrize(("reply", "kind", "says"), NO_RESULTS)
-def test_E04_E05_E07_E13_E14_E15_E19_what_is_no_result_is_an_error(
-    reply: HttpReply, kind: type[KgsparqlError], says: str
-) -> None:
+def test_E04_E05_E07_E13_E14_E15_E19_what_is_no_result(reply: HttpReply, kind: type[KgsparqlError], says: str) -> None:
     with pytest.raises(KgsparqlError) as caught:
         read(reply)
     error = caught.value
@@ -201,9 +199,7 @@ def known(most: int | None = None) -> EndpointProfile:
         (HttpReply(200, {}, iris(0), 0.3), "", EndpointProfile(silent_timeout_s=5.0), ""),
     ],
 )  # fmt: skip
-def test_E09_E12_a_result_that_may_have_been_cut_says_why(
-    reply: HttpReply, limit: str, profile: EndpointProfile, cut: str
-) -> None:
+def test_E09_E12_a_result_may_have_been_cut(reply: HttpReply, limit: str, profile: EndpointProfile, cut: str) -> None:
     found = read(reply, text=ALL + limit, profile=profile)
     assert (found.cut, found.complete) == (cut, not cut)
 

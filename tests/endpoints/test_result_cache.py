@@ -49,9 +49,7 @@ def test_a_result_is_used_again_by_another_run(file: Path) -> None:
     assert asked(server.url, file, mode="write") == "E_ENDPOINT_DOWN", "who wants it fresh asks"
 
 
-def test_what_a_profile_wants_kept_is_kept_but_nothing_large_or_that_needs_a_password(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_profile_wants_kept_is_unless_large_or_secret(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultServer(results(SELECT_JSON)) as server:
         for where, profile, most_bytes in (
             ("http://{}", replace(PUBLIC, keep_s=0.0), 10_000),

@@ -291,9 +291,7 @@ def test_texts_of_the_graph_are_short_without_control_characters(toolbox_of: Cal
         ("DROP ALL", "line 1:1: DROP is not run here. only SELECT, ASK, CONSTRUCT and DESCRIBE are run"),
     ],
 )
-def test_a_broken_query_is_told_in_a_line_with_its_place_and_a_way_out(
-    nobel: kgsparql.KnowledgeBase, sparql: str, said: str
-) -> None:
+def test_a_broken_query_is_told_with_place_and_a_hint(nobel: kgsparql.KnowledgeBase, sparql: str, said: str) -> None:
     with pytest.raises(KgsparqlError) as caught:
         Toolbox(nobel).call_tool("query", {"sparql": sparql})
     told = Toolbox.error_text(caught.value)

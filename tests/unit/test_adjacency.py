@@ -205,9 +205,7 @@ def test_who_may_not_wait_any_longer_goes_the_slow_way(tmp_path: Path, monkeypat
     assert noted(directory) == (18, [], 8)
 
 
-def test_a_full_disk_or_one_that_cannot_be_written_leaves_the_slow_way_with_a_note(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_or_read_only_disk_leaves_the_slow_way_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = store_of(tmp_path)
     before = sorted(entry.name for entry in directory.iterdir())
     kept_in(open_store(directory)).parent.mkdir(parents=True)

@@ -118,13 +118,6 @@ def test_what_is_not_unicode_is_made_so() -> None:
     assert reply == {"choices": [], "x?": ["?", "😀"]}
 
 
-def test_a_list_of_models_that_is_none_is_an_error() -> None:
-    for body in (b'{"models": 3}', b'{"data": {}}', b'{"data": null}'):
-        with ModelServer(models=Raw(body)).client() as asking, pytest.raises(ModelReplyError) as caught:
-            asking.models()
-        assert "kgsparql doctor" in caught.value.hint
-
-
 def test_one_connection_serves_one_call_after_the_other_and_is_opened_again_whoever_closed_it() -> None:
     with ModelServer([Text("a"), Status(500), Text("b")]) as server, OpenAIClient(server.url) as asking:
         assert [content(asking.chat(BODY)) for _ in range(2)] == ["a", "b"]

@@ -252,9 +252,7 @@ def test_groups_are_those_of_plain_python(triples: list[Triple], items: Any, key
 
 @examples(100)
 @given(graphs(), SETS, st.sampled_from([_path("by"), _path("^near")]), st.booleans())
-def test_the_best_of_each_are_those_that_plain_python_finds(
-    triples: list[Triple], items: Any, key: PropertyPath, largest: bool
-) -> None:
+def test_the_best_of_each_are_as_in_python(triples: list[Triple], items: Any, key: PropertyPath, largest: bool) -> None:
     plan = a.BestOfEach(items, key, _SIZE, largest)
     expected = {(group.value, item.value) for group, item in Facts(triples).best_of_each(plan)}
     assert set(_Engines(triples).rows(plan)) == expected

@@ -108,9 +108,7 @@ def test_a_model_worse_than_the_ranking_is_not_asked_about_a_graph(nobel: Knowle
     assert ask(nobel, model).usage["trial_tokens"] == 0
 
 
-def test_a_server_that_is_down_is_one_note_and_an_error_only_where_a_model_is_required(
-    nobel: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_a_server_that_is_down_is_a_note_or_an_error_where_it_is_required(nobel: KnowledgeBase, tmp_path: Path) -> None:
     model = model_of(ModelServer(lambda _: Status(504)), tmp_path)
     with pytest.raises(ModelError):
         ask(nobel, model, require_model=True)
