@@ -144,10 +144,13 @@ def split_camel_case(name: str) -> str:
     ('inverse of', 'TV series', 'New York')
     >>> split_camel_case("isMemberOf"), split_camel_case("Kitchen-tempS-Actuator"), split_camel_case("NaCl")
     ('is member of', 'Kitchen-tempS-Actuator', 'NaCl')
+    >>> split_camel_case("subClassOf")
+    'subclass of'
     """
     if " " in name or "-" in name or not _CAMEL.search(name):
         return name
-    return " ".join(w if w.isupper() and len(w) > 1 else w.lower() for w in _CAMEL.sub(" ", name).split())
+    apart = " ".join(w if w.isupper() and len(w) > 1 else w.lower() for w in _CAMEL.sub(" ", name).split())
+    return f"sub{apart[4:]}" if apart.startswith("sub ") else apart  # nobody writes `sub class`
 
 
 def printable(text: str, limit: int = 300) -> str:
