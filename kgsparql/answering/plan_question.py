@@ -101,6 +101,7 @@ _ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = W
 _KEEPING = Lock()
 _HARDLY_ANY, _MUCH_LARGER = 3, 20  # things of a class that a noun may hardly mean, and times as many of which it is
 _SURELY = 0.9  # share of the things of a kind that have a noun in their names, where it is surely that of them all
+_TOLD_BY = 20  # predicates that have a number of the question as a text, which are looked at
 _COUNTED_S = 5.0  # for a look at all of an endpoint, at most
 
 _Kept = TypeVar("_Kept")
@@ -297,11 +298,16 @@ def _texts_found(
     calling = g.Select(((value, None), (label, None)), called, distinct=True, limit=1_000)
     queries = [g.select_query("values_named", some), g.select_query("blank_nodes_called", calling)]
     found: dict[Literal, IRI | None] = {}
-    for one in session.graph.select(Query.union(queries)):
+    solutions = [*session.graph.select(Query.union(queries))]
+    left_out = {*UNWALKED, *labels}
+    telling = {one["p"] for one in solutions if "p" in one and one["v"] in numbers} - left_out
+    looked_at = sorted(map(as_iri, telling), key=str)[:_TOLD_BY]
+    ends.look_at_ends(looked_at)
+    for one in solutions:
         text, calls = one["v"], one.get("label")
-        is_told = calls is not None or one["p"] not in {*UNWALKED, *labels}
+        is_told = calls is not None or one["p"] not in left_out
         if calls is None and is_told and text in numbers:
-            is_told = ends.at_ends(as_iri(one["p"])).kind == "text"
+            is_told = one["p"] in looked_at and ends.at_ends(as_iri(one["p"])).kind == "text"
         if isinstance(text, Literal) and is_told:
             found[text] = calls if isinstance(calls, IRI) else None
     return found

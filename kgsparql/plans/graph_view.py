@@ -271,7 +271,7 @@ class KnownGraph:
 
     def _all_steps(self, part: Any, *, is_within: bool = False, sort: str = "") -> Any:
         is_held = isinstance(part, a.Has | a.Lacks) and part.to is not None
-        if not (is_held or isinstance(part, a.Ends)):
+        if not (is_held or isinstance(part, a.Ends | a.HowMany)):
             return part
         is_next = sort == "place" and not (is_within or is_held)
         may_repeat = partial(self.profiler.vocabulary.may_repeat, is_within=is_within or is_held, is_next=is_next)

@@ -100,6 +100,9 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
     for one in graph.select(Query.union(queries)) if queries else ():
         at, step = places[one["n"]]
         facts[at][step].setdefault(one["x"], set()).add(one["value"])
+    for at, step in places.values():
+        if not facts[at][step]:
+            del facts[at][step]
 
 
 def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, direction: Directions) -> None:

@@ -46,8 +46,7 @@ def joining_classes(graph: KnowledgeGraph) -> dict[IRI, tuple[Joined, ...]]:
 
     None at endpoints: it would be a query for every class. Nodes have no name, their IRIs say nothing, nothing leads to
     them, and they have two facts and no more. Which of these leads to the subject is told by their names
-    (``patterns.toml``), or by the one that is called as the class is. A predicate that is called as what it leads to
-    is a relation itself: the `employer` of an `employee`.
+    (``patterns.toml``), or by the one that is called as the class is, which is a relation itself then.
     """
     origin = graph.origin
     if not graph.is_embedded or not graph.held(frozenset((RDF_TYPE,))):
@@ -93,11 +92,9 @@ def _joining_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, tuple[Joined,
                 found[said["kind"]][said["x"]].append((predicate, said["y"]))
         for one in own[at : at + _TOGETHER]:
             links = _links(found[one])
-            if links and _is_nothing_led_to(graph, one):
-                if (way := _way(one, links)) is not None:
-                    yield one, (way,)
-                for by in (way,) if way is not None else (Joined(one, *links), Joined(one, *reversed(links))):
-                    yield from _by_role(graph, by)
+            if links and (way := _way(one, links)) is not None and _is_nothing_led_to(graph, one):
+                yield one, (way,)
+                yield from _by_role(graph, way)
 
 
 def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
@@ -167,7 +164,7 @@ def _words(iri: IRI) -> tuple[str, ...]:
 def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
     """Find the predicates that lead to nodes which stand for a value, each with the one that leads to the value.
 
-    Such a node has one value, and nothing else: with a unit, it is more than a number.
+    Such a node has one value, and nothing else: with a unit, it is more than a number. None leads to literals, too.
     """
     x, p, node, q, y = map(Variable, ("x", "p", "node", "q", "y"))
     found: dict[IRI, IRI] = {}
@@ -178,7 +175,9 @@ def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
             if isinstance(by := one["p"], IRI):
                 nodes = g.Select(((node, None),), (g.Fact(x, by, node),), distinct=True, limit=_NODES)
                 facts = g.Select(((node, None), (q, None), (y, None)), (nodes, g.Fact(node, q, y)), limit=_FACTS)
-                if _are_values(graph.select(g.select_query("of_values", facts)), value):
+                beside = (g.Fact(x, by, y), g.Filter(g.Apply("isLiteral", (y,))))
+                is_also = graph.select(g.select_query("beside_values", g.Select(((y, None),), beside, limit=1)))
+                if not is_also and _are_values(graph.select(g.select_query("of_values", facts)), value):
                     found[by] = value
     return found
 

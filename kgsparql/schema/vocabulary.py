@@ -14,7 +14,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import (
     CLASS_KINDS,
     EQUIVALENT_PROPERTY,
@@ -78,8 +78,10 @@ class GraphVocabulary:
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
-            own: dict[str, Any] = {"joined": joining_classes(graph), "valued": value_nodes(graph.origin)}
-            read = replace(read, **own, **_read_relations(graph.origin))
+            own = _read_relations(graph.origin)
+            stated = {step.predicate for steps in own["relations"].values() for step in steps} | own["relations"].keys()
+            valued = {by: value for by, value in value_nodes(graph.origin).items() if by not in stated}
+            read = replace(read, joined=joining_classes(graph), valued=valued, **own)
         if graph.is_as_loaded:
             _READ[graph.origin] = read
         return replace(read, narrower=narrower, labels=labels)
@@ -148,11 +150,13 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
         g.Select(((x, None),), (g.Fact(x, RDF_TYPE, one),), limit=BOUND) for one in (SYMMETRIC, TRANSITIVE)
     )
     ways: dict[IRI, set[Step]] = defaultdict(set)
+    equal: set[tuple[Term, Term]] = set()
     for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("mutual", mutual)])):
         one, other, how = found["x"], found.get("y", found["x"]), found.get("by", SYMMETRIC)
         if isinstance(one, IRI) and isinstance(other, IRI) and not other.value.startswith(OF_ONTOLOGIES):
             ways[other].add(Step(one, "inverse" if how in {INVERSE_OF, SYMMETRIC} else "forward"))
             if how in {INVERSE_OF, EQUIVALENT_PROPERTY}:
+                equal |= {(one, other), (other, one)}
                 ways[one].add(Step(other, "inverse" if how == INVERSE_OF else "forward"))
     for one, other in _pairs():
         if graph.held(frozenset((one, other))):
@@ -165,10 +169,11 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
         for step in steps:
             implied[Step(step.predicate)].append(Step(one, step.direction))
             implied[Step(step.predicate, "inverse")].append(Step(one, step.direction).reversed)
-    transitive = graph.select(g.select_query("transitive", onward))
+    transitive = {one["x"] for one in graph.select(g.select_query("transitive", onward))}
+    transitive |= {other for one, other in equal if one in transitive}  # from the other end, too
     stated = {one: steps for one, steps in relations.items() if steps}
     return {
-        "transitive": frozenset(one["x"] for one in transitive if isinstance(one["x"], IRI)),
+        "transitive": frozenset(one for one in transitive if isinstance(one, IRI)),
         "relations": stated,
         "implied": {one: tuple(steps) for one, steps in implied.items()},
     }

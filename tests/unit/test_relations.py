@@ -47,9 +47,9 @@ NODES = {
         ':Advice a rdfs:Class ; rdfs:label "advisor" .',
         "[] a :Advice ; :from {} ; :to {} .",
     ),
-    "roles": (
-        ':Advice a rdfs:Class ; rdfs:label "advice" .',
-        "[] a :Advice ; :pupil {} ; :advisor {} .",
+    "called as the class": (
+        ':Advisor a rdfs:Class ; rdfs:label "advisor" .',
+        "[] a :Advisor ; :pupil {} ; :advisor {} .",
     ),
     "named nodes": (
         ':Advisor a rdfs:Class ; rdfs:label "advisor" .',
@@ -91,13 +91,16 @@ rdfs:label "visit" . :oslo rdfs:label "Oslo" . :rome rdfs:label "Rome" . :ann rd
 <http://e.org/order/1003> a :Order ; :customer :ann ; :product :rome .
 <http://e.org/order/1004> a :Order ; :customer :ann ;
 :product :oslo . [] a :Visit ; :subject :ann ; :object :oslo . [] a :Visit ; :subject :ann ; :object :oslo .
+:Loan a rdfs:Class ; rdfs:label "loan" . [] a :Loan ; :borrower :ann ; :item :oslo .
+[] a :Loan ; :borrower :ann ; :item :rome .
 """
 
 
 @pytest.mark.parametrize(
     ("question", "number"),
     [("How many chapters are there?", "2"), ("How many flights are there?", "2"), ("How many orders are there?", "2"),
-     ("How many visits are there?", "2")],
+     ("How many visits are there?", "2"), ("How many loans have a borrower?", "2"),
+     ("How many loans does Ann have?", "2"), ("How many loans have no borrower?", "0")],
 )  # fmt: skip
 def test_things_that_lead_to_two_others_are_things(question: str, number: str) -> None:
     answer = KnowledgeBase(graph_of(f"{PEOPLE}{THINGS}"), embedder="none").ask(question)
@@ -160,6 +163,30 @@ CROPS = """
 def test_people_say_part_of_and_contains_for_what_is_wider_and_narrower(question: str, answers: list[str]) -> None:
     answer = KnowledgeBase(graph_of(CROPS), embedder="none").ask(question)
     assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+
+
+BORN = """
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Person a rdfs:Class ; rdfs:label "person" . :birth rdfs:label "birth date" . :mass rdfs:label "mass" .
+:ann a :Person ; rdfs:label "Ann" ; :mass [ rdf:value 70 ] ; :birth [ rdf:value "1903-02-08"^^xsd:date ] .
+:bob a :Person ; rdfs:label "Bob" ; :mass [ rdf:value 80 ] ; :birth [ rdf:value "1890-02-08"^^xsd:date ] .
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "question", "answers"),
+    [
+        ("", "When was Ann born?", ["1903-02-08"]),
+        ("", "Which person has the largest mass?", ["Bob"]),
+        ("", "Which people were born before 1900?", ["Bob"]),
+        (':cy a :Person ; rdfs:label "Cy" ; :mass 90 .', "How many people have a mass?", ["3"]),  # no node, of one
+        (':body rdfs:subPropertyOf :mass . :cy a :Person ; rdfs:label "Cy" ; :body [ rdf:value 90 ] .',
+         "How many people have a mass?", ["3"]),
+    ],
+)  # fmt: skip
+def test_a_node_that_only_holds_a_value_is_the_value(more: str, question: str, answers: list[str]) -> None:
+    answer = KnowledgeBase(graph_of(BORN + more), embedder="none").ask(question)
+    assert (answer.sure, [one.label for one in answer.best]) == (True, answers), (answer.text, answer.gaps)
 
 
 QUESTIONS = (

@@ -225,8 +225,9 @@ class _Reader:
         counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
         self._read_kinds(triples)
         to_pages = [predicate for predicate in self.graph.naming.pages if predicate.value in triples]
-        pages = Query.load("index_pages").bind(predicate=to_pages, other=to_pages)
-        self.pages.update(_term_value(solution["page"]) for solution in self._polled_solutions(pages))
+        if to_pages:
+            pages = Query.load("index_pages").bind(predicate=to_pages, other=to_pages)
+            self.pages.update(_term_value(solution["page"]) for solution in self._polled_solutions(pages))
         self._read_texts(triples.keys())
         degrees = self._waited_for(counting)
         self.found.extend(degrees)
