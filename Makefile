@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
-	@$(PYTHON) .ci/install.py $(VENV) embed,offline-model,eval,serve,mcp,langchain,dev
+	@$(PYTHON) .ci/install.py $(VENV) embed,offline-model,eval,serve,mcp,langchain,llamaindex,dev
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -48,7 +48,7 @@ tests: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder $(APART:%=--ignore=%)
 
 # Apart: what they import makes each process of the tests larger, and so each that it forks slower.
-APART := kgsparql/langchain.py tests/serving/test_langchain.py tests/test_notebook.py
+APART := kgsparql/langchain.py kgsparql/llamaindex.py tests/serving/test_langchain.py tests/test_notebook.py
 
 apart: $(VENV)/.installed-dev
 	$(BIN)/pytest --quiet $(APART)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from collections.abc import Mapping
@@ -11,9 +10,7 @@ from typing import Any
 
 from kgsparql.errors import KgsparqlError, not_installed
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import Json, printable
-from kgsparql.serving.tool_runs import said_of_tools
-from kgsparql.serving.tools import TOOLS, Toolbox
+from kgsparql.serving.tools import TOOLS, Toolbox, evidence_documents
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -30,12 +27,6 @@ __all__ = ["EvidenceRetriever", "tools"]
 
 class EvidenceRetriever(BaseRetriever):
     """Retrieves verified evidence from a graph: no answer is written.
-
-    The identifier of a document is the same for the same piece of evidence, whatever question it was found for: a
-    marker is one question's. The metadata is JSON: ``marker``, ``kind``, ``score``, ``query`` (the SPARQL that finds it
-    again), ``triples`` (subject, predicate and object as N-Triples writes them), ``graphs``, of a passage ``source``;
-    ``citations``, each a triple with its graph and named graph; and of all that was found ``confidence``, how likely
-    the question is answered by it, and ``doubt``, empty where that is sure.
 
     :param k: documents for a question, the best first.
     :param options: keyword options of :meth:`KnowledgeBase.retrieve`, whose errors it raises.
@@ -67,24 +58,9 @@ class EvidenceRetriever(BaseRetriever):
             cancel.set()  # whoever waited may have gone away
 
     def _found_documents(self, query: str, k: int | None, cancel: threading.Event) -> list[Document]:
-        found = self.knowledge.retrieve(query, **{"cancel": cancel, **self.options})
-        doubt = "; ".join(said_of_tools(printable(gap.text, 1_000)) for gap in found.gaps)
-        documents = []
-        for item in list(found.evidence)[: self.k if k is None else k]:
-            metadata: Json = {
-                "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
-                "triples": [[str(term) for term in cited.triple] for cited in item.triples],
-                "graphs": list(item.graphs), "confidence": found.confidence, "doubt": doubt,
-                "citations": [
-                    {"triple": f"{cited.triple} .", "graph": source.graph, "named_graph": source.named_graph}
-                    for cited in item.triples for source in cited.sources
-                ],
-            }  # fmt: skip
-            if item.excerpt is not None:
-                metadata["source"] = str(item.excerpt)
-            identifier = hashlib.sha256(f"{item.text}\n{item.query.shown}".encode()).hexdigest()
-            documents.append(Document(id=identifier, page_content=printable(item.text, 10_000), metadata=metadata))
-        return documents
+        k = self.k if k is None else k
+        found = evidence_documents(self.knowledge, query, k=k, options=self.options, cancel=cancel)
+        return [Document(id=identifier, page_content=text, metadata=metadata) for identifier, text, metadata in found]
 
 
 def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
@@ -106,7 +82,7 @@ def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
     ]  # fmt: skip
 
 
-def _call_result(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, Json]:
+def _call_result(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     try:
         result = toolbox.call_tool(name, arguments)
     except KgsparqlError as error:

@@ -39,6 +39,12 @@ from kgsparql.langchain import EvidenceRetriever
 documents = EvidenceRetriever(knowledge=kgsparql.open(GRAPH)).invoke("Where was Marie Curie born?")
 assert "Warsaw" in documents[0].page_content
 """,
+    "llamaindex": """
+import kgsparql
+from kgsparql.llamaindex import NodeRetriever
+nodes = NodeRetriever(kgsparql.open(GRAPH)).retrieve("Where was Marie Curie born?")
+assert "Warsaw" in nodes[0].text
+""",
 }
 """What somebody does first with an extra. Those that bring torch (embed, eval) are left out: gigabytes, and minutes."""
 

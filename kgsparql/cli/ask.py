@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple
 
 import typer
 
@@ -187,12 +188,17 @@ def _exit_code(answer: Answer) -> int:
     return _EXIT["not_in_graph"] if answer.gaps else _EXIT[answer.status]
 
 
-def _prompted_line() -> bytes:
-    """Read a line of stdin; ask for it, where somebody types."""
-    if sys.stdin.isatty():
-        sys.stdout.flush()
-        typer.echo("? ", nl=False, err=True)
-    return sys.stdin.buffer.readline()
+class _Prompting(io.RawIOBase):
+    """Stdin that asks for each line, where somebody types."""
+
+    def __init__(self, stdin: BinaryIO) -> None:
+        self.stdin = stdin
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        if self.stdin.isatty():
+            sys.stdout.flush()
+            typer.echo("? ", nl=False, err=True)
+        return self.stdin.readline(-1 if size is None else size)
 
 
 class AskedLine(NamedTuple):
@@ -233,7 +239,7 @@ def _answer_lines(
 
     That is the worst of 1, 5 and 6; else 3 if none was answered.
     """
-    lines = asked_lines(_prompted_line if how.interactive else sys.stdin.buffer.readline)
+    lines = asked_lines(_Prompting(sys.stdin.buffer) if how.interactive else sys.stdin.buffer)
     if (first := next(lines, None)) is None:
         if how.interactive:
             return
@@ -308,15 +314,15 @@ def _line_result(
     return shown
 
 
-def asked_lines(readline: Callable[[], bytes]) -> Iterator[AskedLine]:
+def asked_lines(stdin: BinaryIO | io.RawIOBase) -> Iterator[AskedLine]:
     """Read the lines of stdin; one that is no question carries its error.
 
     >>> import io
     >>> lines = io.BytesIO(b'Who?' + chr(10).encode() + b'{"id": "a7", "question": "Where?"}')
-    >>> [(line.id, line.question) for line in asked_lines(lines.readline)]
+    >>> [(line.id, line.question) for line in asked_lines(lines)]
     [(1, 'Who?'), ('a7', 'Where?')]
     """
-    for number, data in enumerate(iter(readline, b""), 1):
+    for number, data in enumerate(iter(stdin.readline, b""), 1):
         try:
             text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:

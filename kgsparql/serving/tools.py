@@ -1,10 +1,14 @@
-"""The tools that a program or a model may call: one table, from which MCP, OpenAI and LangChain get theirs."""
+"""The tools that a program or a model may call: one table, from which MCP, OpenAI and LangChain get theirs.
+
+At the end, evidence as documents for the retrievers of LangChain and LlamaIndex.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
@@ -324,3 +328,35 @@ def tools(knowledge: KnowledgeBase, **options: Any) -> Toolbox:
     for name in options:
         check_option(name)
     return Toolbox(knowledge, AskOptions(**options))
+
+
+# -- Evidence as documents, for the retrievers of LangChain and LlamaIndex ----------------------------------------
+
+
+def evidence_documents(
+    knowledge: KnowledgeBase, question: str, *, k: int, options: Mapping[str, Any], cancel: threading.Event
+) -> Iterator[tuple[str, str, Json]]:
+    """Yield the identifier, the text and the metadata of at most ``k`` pieces of evidence, the best first.
+
+    Options and errors are those of ``knowledge.retrieve``. The identifier is the same for the same piece, whatever
+    question it was found for: a marker is one question's. The metadata is JSON: ``marker``, ``kind``, ``score``,
+    ``query`` (the SPARQL that finds it again), ``triples`` (subject, predicate and object as N-Triples writes them),
+    ``graphs``, of a passage ``source``; ``citations``, each a triple with its graph and named graph; and of all that
+    was found ``confidence``, how likely the question is answered by it, and ``doubt``, empty where that is sure.
+    """
+    found = knowledge.retrieve(question, **{"cancel": cancel, **options})
+    doubt = "; ".join(said_of_tools(printable(gap.text, 1_000)) for gap in found.gaps)
+    for item in list(found.evidence)[:k]:
+        metadata: Json = {
+            "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
+            "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
+            "confidence": found.confidence, "doubt": doubt,
+            "citations": [
+                {"triple": f"{cited.triple} .", "graph": source.graph, "named_graph": source.named_graph}
+                for cited in item.triples for source in cited.sources
+            ],
+        }  # fmt: skip
+        if item.excerpt is not None:
+            metadata["source"] = str(item.excerpt)
+        identifier = hashlib.sha256(f"{item.text}\n{item.query.shown}".encode()).hexdigest()
+        yield identifier, printable(item.text, 10_000), metadata

@@ -1,4 +1,4 @@
-"""LangChain's own suite for retrievers, and its tools, called as it calls them."""
+"""LangChain's own suite for retrievers, its tools, and the retriever for LlamaIndex: called as these call them."""
 
 import asyncio
 import json
@@ -12,10 +12,14 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, NodeWithScore
 
 import kgsparql
 from kgsparql.errors import InputError
 from kgsparql.langchain import EvidenceRetriever, tools
+from kgsparql.llamaindex import NodeRetriever
 from tests.world import BORN, FIXTURES, ROOT
 
 KNOWLEDGE = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
@@ -66,9 +70,12 @@ def test_a_document_has_the_triples_and_the_query_that_finds_them_again_and_an_i
 def test_options_are_those_of_retrieve_and_a_wrong_question_is_an_error() -> None:
     options = {"entities": ("dbr:Niels_Bohr",)}
     documents = EvidenceRetriever(knowledge=KNOWLEDGE, k=1, options=options)
-    assert "Copenhagen" in documents.invoke(BORN)[0].page_content
-    with pytest.raises(InputError):
-        documents.invoke(" ")
+    nodes = NodeRetriever(KNOWLEDGE, k=1, options=options)
+    for found in (documents.invoke(BORN)[0].page_content, nodes.retrieve(BORN)[0].text):
+        assert "Copenhagen" in found
+    for retrieve in (documents.invoke, nodes.retrieve):
+        with pytest.raises(InputError):
+            retrieve(" ")
 
 
 def test_the_tools_are_defined_and_called_by_langchain_and_wrong_arguments_are_told_to_the_model() -> None:
@@ -91,11 +98,29 @@ def test_the_tools_are_defined_and_called_by_langchain_and_wrong_arguments_are_t
         assert [*theirs["parameters"]["properties"]] == [*own["function"]["parameters"]["properties"]]
 
 
-def test_without_the_framework_the_error_says_how_to_get_it() -> None:
-    code = "import sys; sys.modules['langchain_core'] = None; import kgsparql.langchain"
+@pytest.mark.parametrize("extra", ["langchain", "llamaindex"])
+def test_without_the_framework_the_error_says_how_to_get_it(extra: str) -> None:
+    framework = {"langchain": "langchain_core", "llamaindex": "llama_index"}[extra]
+    code = f"import sys; sys.modules['{framework}'] = None; import kgsparql.{extra}"
     done = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "OptionError: the package langchain_core" in done.stderr.splitlines()[-1]
+    assert f"OptionError: the package {framework}" in done.stderr.splitlines()[-1]
+
+
+def test_a_node_has_what_a_document_of_langchain_has() -> None:
+    nodes = NodeRetriever(KNOWLEDGE, k=2).retrieve(BORN)
+    documents = EvidenceRetriever(knowledge=KNOWLEDGE, k=2).invoke(BORN)
+    assert len(nodes) == 2
+    for node, document in zip(nodes, documents, strict=True):
+        assert isinstance(node, NodeWithScore)
+        assert (node.node_id, node.text, node.metadata) == (document.id, document.page_content, document.metadata)
+        assert node.score == node.metadata["score"]
+    (found,) = NodeRetriever(KNOWLEDGE, k=1).retrieve(BORN)
+    assert found.node.get_content(MetadataMode.LLM) == "marker: P1\n\nMarie Curie —place of birth→ Warsaw"
+    assert found.node.get_content(MetadataMode.EMBED) == "Marie Curie —place of birth→ Warsaw"
+    reply = RetrieverQueryEngine.from_args(NodeRetriever(KNOWLEDGE, k=1), llm=MockLLM()).query(BORN)
+    assert "marker: P1" in str(reply)
+    assert [node.metadata["marker"] for node in reply.source_nodes] == ["P1"]
 
 
 async def test_whoever_waits_and_goes_away_stops_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,10 +134,9 @@ async def test_whoever_waits_and_goes_away_stops_the_question(monkeypatch: pytes
         return retrieve(question, **options)
 
     monkeypatch.setattr(KNOWLEDGE, "retrieve", noted)
-    retriever = EvidenceRetriever(knowledge=KNOWLEDGE, k=1)
-    assert "Warsaw" in (await retriever.ainvoke(BORN))[0].page_content
+    assert "Warsaw" in (await NodeRetriever(KNOWLEDGE, k=1).aretrieve(BORN))[0].text
     began.clear()
-    waiting = asyncio.create_task(retriever.ainvoke(BORN))
+    waiting = asyncio.create_task(NodeRetriever(KNOWLEDGE, k=1).aretrieve(BORN))
     await asyncio.to_thread(began.wait, 60)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
