@@ -196,8 +196,9 @@ class Profiler:
     def _adjacent_ends(self, items: a.ItemSet) -> tuple[Term, ...] | None:
         """The first of what a path leads to, by the adjacency; ``None`` where a query finds them."""
         match self._from_sample(items):
-            case a.Ends(a.Items(terms), PropertyPath((step,))) if (steps := self._adjacent(terms)) is not None:
-                return steps.ends(step, SAMPLED)
+            case a.Ends(a.Items(terms), PropertyPath((step,))) if not step.is_repeated:
+                steps = self._adjacent(terms)
+                return None if steps is None else steps.ends(step, SAMPLED)
         return None
 
     def _from_sample(self, items: a.ItemSet) -> a.ItemSet:

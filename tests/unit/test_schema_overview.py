@@ -59,7 +59,10 @@ def test_relations_say_from_what_to_what_and_how_they_are_stated() -> None:
         ":founded ! founded (1): choir → number; node with the value by rdf:value; Brass and Voice — founded → 1951",
         ":leads ! leads (1): singer → choir; Ida Holm — leads → Brass and Voice",
         ":seat ! seat (1): choir → thing; any number of steps (+); Altona Choir — seat → Altona",
-        "rdfs:subClassOf ! sub class of (1): thing → thing; any number of steps (+); singer — sub class of → member",
+        (
+            "rdfs:subClassOf ! subclass of (also: superclass, parent class) (1): thing → thing; "
+            "any number of steps (+); singer — subclass of → member"
+        ),
         (
             "foaf:mbox ! mbox (also: email, e-mail, mail address, email address) (1): singer → thing; "
             "Ida Holm — mbox → ida@e.org"
@@ -79,8 +82,9 @@ def test_of_an_ontology_the_classes_are_the_things_and_restrictions_their_facts(
     assert lines(VALVES) == [
         "kind      :Valve ! valve (4), by rdfs:label: valve a; valve b; valve c",
         (
-            "relation  rdfs:subClassOf ! sub class of (5): valve → thing; any number of steps (+); "
-            "valve a — sub class of → valve"
+            "relation  rdfs:subClassOf ! subclass of (also: superclass, parent class) (5): valve → thing; "
+            "any number of steps (+); "
+            "valve a — subclass of → valve"
         ),
         "relation  :partOf ! part of (1): valve → thing; restrictions of classes; valve a — part of → body",
     ]
@@ -105,4 +109,4 @@ def test_a_question_in_the_words_of_the_overview_is_answered() -> None:
     for relation in knowledge.schema().relations[:12]:
         subject, _, end = relation.example.split(" — ", 1)[0], relation.label, relation.example.rsplit(" → ", 1)[1]
         found = knowledge.ask(f"What is the {relation.label} of {subject}?")
-        assert end in {one.label for one in found.answers}, (relation, found.text)
+        assert end in {one.label for one in found.best}, (relation, found.text)
