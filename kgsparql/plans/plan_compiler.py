@@ -33,7 +33,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SUBCLASS_OF
 from kgsparql.schema.kinds import predicate_of_things
-from kgsparql.schema.vocabulary import GraphVocabulary
+from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 
 ITEM, VALUE = Variable("answer"), Variable("value")
 """What a query of a plan gives: the items of a set; a number, or what is measured of an item."""
@@ -163,11 +163,6 @@ def _group_column(
     found, value = compiler.measured(column.measure, x, table.items), compiler.new("v")
     rows = distinct_values((key, x), value, found, keys)
     return each_of(key, into, g.Aggregate(AGGREGATES[column.summary], value), (rows,))
-
-
-def classes_below(kind: Variable, of: IRI, vocabulary: GraphVocabulary) -> g.OneOfPredicates:
-    """The classes below a class, in a step or more: with none, too, Virtuoso finds only some of a class."""
-    return g.OneOfPredicates(kind, vocabulary.narrower, of, then=vocabulary.narrower)
 
 
 @dataclass(slots=True)
@@ -344,9 +339,7 @@ class PlanCompiler:
             arms = tuple(tuple(self._fact(*fact) for fact in own) for own in nodes)
             return arms[0] if len(arms) == 1 else (g.Union(arms),)
         if step.predicate in self.vocabulary.relations:
-            onward, back = self.vocabulary.stated_by(step.predicate)
-            both = (self._any_of(subject, onward, far), *([self._any_of(far, back, subject)] if back else []))
-            return (g.Union(both),)
+            return self._either_way(subject, *self.vocabulary.stated_by(step.predicate), far)
         if step.predicate not in self.vocabulary.restricted:
             return (self._fact(subject, step.predicate, far),)
         rule, direct = self.new("r"), self._any_of(subject, (step.predicate,), far)
@@ -365,8 +358,11 @@ class PlanCompiler:
             return (g.OneOfPredicates(start, some, end, then=some),)
         near, far = self.new("i"), self.new("i")
         before, after = g.OneOfPredicates(start, (), near, then=some), g.OneOfPredicates(far, (), end, then=some)
-        either = (self._any_of(near, onward, far), *([self._any_of(far, back, near)] if back else []))
-        return (before, *(either[0] if len(either) == 1 else (g.Union(either),)), after)
+        return (before, *self._either_way(near, onward, back, far), after)
+
+    def _either_way(self, start: Variable, onward: tuple[IRI, ...], back: tuple[IRI, ...], end: Variable) -> Group:
+        led = self._any_of(start, onward, end)
+        return (g.Union((led, self._any_of(end, back, start))),) if back else led
 
     def _any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
         if self.facts is None:

@@ -15,7 +15,7 @@ from kgsparql.graphs.federated_graph import NOT_COMPUTED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import coarser_pattern, term_text
-from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
+from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, compiled
 from kgsparql.plans.type_check import check, class_of_all, parts, terms_in, too_large, without_places
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
@@ -24,7 +24,7 @@ from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, whole_number
-from kgsparql.schema.vocabulary import GraphVocabulary
+from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 
 MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched."""

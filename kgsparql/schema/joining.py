@@ -6,7 +6,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from weakref import WeakKeyDictionary
 
 from kgsparql.dataclasses import frozen
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
@@ -21,7 +20,6 @@ from kgsparql.schema.patterns import patterns
 _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell what they are
 _CLASSES, _TOGETHER = 400, 20  # classes that are looked at; of which one query reads nodes
 _HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGNORECASE)
-_READ: WeakKeyDictionary[KnowledgeGraph, dict[IRI, tuple[Joined, ...]]] = WeakKeyDictionary()
 
 
 @frozen
@@ -48,14 +46,9 @@ def joining_classes(graph: KnowledgeGraph) -> dict[IRI, tuple[Joined, ...]]:
     them, and they have two facts and no more. Which of these leads to the subject is told by their names
     (``patterns.toml``), or by the one that is called as the class is, which is a relation itself then.
     """
-    origin = graph.origin
     if not graph.is_embedded or not graph.held(frozenset((RDF_TYPE,))):
         return {}
-    if (read := _READ.get(origin)) is None:
-        read = dict(_joining_classes(origin))
-        if origin.is_as_loaded:
-            _READ[origin] = read
-    return read
+    return dict(_joining_classes(graph))
 
 
 def roles_without_meaning(joined: Mapping[IRI, tuple[Joined, ...]]) -> frozenset[IRI]:

@@ -81,7 +81,7 @@ class GraphVocabulary:
             own = _read_relations(graph.origin)
             stated = {step.predicate for steps in own["relations"].values() for step in steps} | own["relations"].keys()
             valued = {by: value for by, value in value_nodes(graph.origin).items() if by not in stated}
-            read = replace(read, joined=joining_classes(graph), valued=valued, **own)
+            read = replace(read, joined=joining_classes(graph.origin), valued=valued, **own)
         if graph.is_as_loaded:
             _READ[graph.origin] = read
         return replace(read, narrower=narrower, labels=labels)
@@ -132,6 +132,11 @@ def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
         for group in (of_owl, of_others)
     )
     return has_classes and not has_things
+
+
+def classes_below(kind: Variable, of: IRI, vocabulary: GraphVocabulary) -> g.OneOfPredicates:
+    """Find the classes below a class, in a step or more: with none, too, Virtuoso finds only some of a class."""
+    return g.OneOfPredicates(kind, vocabulary.narrower, of, then=vocabulary.narrower)
 
 
 @cache

@@ -52,8 +52,9 @@ from kgsparql.rdf.vocabulary import (
     is_mediator,
     may_be_name,
 )
-from kgsparql.schema.joining import joining_classes, roles_without_meaning
+from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.known_names import known_names, name_of_code
+from kgsparql.schema.vocabulary import GraphVocabulary
 from kgsparql.storage.lance_tables import arrow, row_tuples
 
 REMOTE_ROWS = 300_000
@@ -261,7 +262,7 @@ class _Reader:
         # What a vocabulary declares are the things one asks about; elsewhere it tells what the graph has nothing of.
         unused = set(properties) - used.keys()
         is_vocabulary = len(unused) >= _SEVERAL and 0 < sum(used.values()) < _OF_A_VOCABULARY * len(unused)
-        joining = joining_classes(self.graph)  # their names are those of relations
+        joining = GraphVocabulary.of(self.graph).joined  # their names are those of relations
         self.nameless |= {role.value for role in roles_without_meaning(joining)}
         own = (*(() if is_vocabulary else properties), *used, *(kind.value for kind in joining))
         self.kinds.update(dict.fromkeys(own, "predicate"))
