@@ -61,10 +61,13 @@ def unit_of(found: Computed) -> str:
     A value that has its unit as its datatype says it itself.
     """
     from kgsparql.plans import algebra as a
+    from kgsparql.plans.type_check import UNITS, kind_of
 
-    if isinstance(found.value, Literal) and not OF_RDF.match(found.value.datatype.value):
-        return ""
-    plan = found.plan
+    plan, value = found.plan, found.value
+    if isinstance(value, Literal) and isinstance(plan, a.Number):
+        is_duration = kind_of(plan)[0] in UNITS and literal_kind(value) != "number"
+        if is_duration or not OF_RDF.match(value.datatype.value):
+            return ""
     match plan.left if isinstance(plan, a.Calculated) and plan.operator == "round" else plan:
         case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:
             return "%"

@@ -280,7 +280,9 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
         own = session.vocabulary
-        is_said = {*own.restricted, *own.relations, *own.joined}.isdisjoint(step.predicate for step in plan.path.steps)
+        is_said = {*own.restricted, *own.relations, *own.joined, *own.valued}.isdisjoint(
+            step.predicate for step in plan.path.steps
+        )
         is_said &= not any(step.is_repeated for step in plan.path.steps)
         if (
             isinstance(start, IRI)

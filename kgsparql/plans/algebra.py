@@ -16,7 +16,7 @@ from kgsparql.dataclasses import frozen
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 
-Kind = OneOf["number", "date", "time", "year", "text", "item"]
+Kind = OneOf["number", "date", "time", "year", "duration", "months", "clock", "text", "item"]
 """What a measure gives: two measures, or a measure and a value, are compared only if their kinds are alike."""
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
@@ -31,7 +31,8 @@ class Value:
     """The values at the end of a path from an item.
 
     :param kind: what they are read as: a ``year`` is taken from a date; a ``number`` may be written as text; a ``time``
-        is an instant, whatever the zone it is written in.
+        is an instant, whatever the zone it is written in; a ``duration`` has seconds, and another has ``months``; a
+        ``clock`` is a time of day.
     :param unit: as the graph states it, such as ``g``; empty where it states none.
     """
 
@@ -55,6 +56,7 @@ class Summarised:
     summary: Summary
     path: PropertyPath
     unit: str = ""
+    kind: Kind = "number"
 
 
 @frozen

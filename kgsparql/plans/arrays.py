@@ -105,7 +105,7 @@ _MAKERS: dict[type, Callable[..., Any]] = {
     a.Items: lambda items: a.Items(tuple(term for one in items for term in one.terms)),
     a.Where: _where,
     a.Value: lambda values: a.Value(values.path, "year"),
-    a.Summarised: lambda word, values: a.Summarised(word, values.path, values.unit),
+    a.Summarised: lambda word, values: a.Summarised(word, values.path, values.unit, values.kind),
 }
 """What the parts of some operations make, that are not just their fields."""
 _WORD_OF = {
@@ -359,8 +359,8 @@ class _Writer:
                 return ["year", self.path(path)]
             case a.Value(path, kind, unit):
                 return self.path(path, kind, unit)
-            case a.Summarised(summary, path, unit):
-                return [summary, self.path(path, "number", unit)]
+            case a.Summarised(summary, path, unit, kind):
+                return [summary, self.path(path, kind, unit)]
             case a.Constant(value):
                 return int(value) if value == int(value) else float(value)
             case a.Column(name, measure, optional):

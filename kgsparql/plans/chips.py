@@ -21,10 +21,10 @@ from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import listed
-from kgsparql.plans.expressions import decimal, read_as, term_text
+from kgsparql.plans.expressions import as_kind, decimal, read_as, term_text
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import check, kind_of
+from kgsparql.plans.type_check import UNITS, check, kind_of
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
@@ -254,11 +254,13 @@ class _OptionFinder:
         """List what the measure of a condition comes to; for more or less, a few from the least to the most."""
         kind, _ = kind_of(where.measure)
         found = self._terms(replace(where, value=_OPEN))
-        if kind in {"number", "year"}:
+        if kind in UNITS:
+            found = [own for one in found if (own := as_kind(one, kind)) is not None]
+        elif kind in {"number", "year"}:
             found = [decimal(Decimal(one.value)) for one in found if read_as(one, "number") is not None]
         if where.comparison in {"=", "!="}:
             return found
-        found.sort(key=lambda one: cast("Any", read_as(one, "number" if kind == "year" else kind)) or 0)
+        found.sort(key=lambda one: cast("Any", read_as(one, "number" if kind in {"year", *UNITS} else kind)) or 0)
         return found[:: max(1, len(found) // _SPREAD)]
 
     def _terms(self, part: a.ItemSet) -> list[IRI | Literal]:

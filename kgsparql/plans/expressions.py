@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from kgsparql.dataclasses import frozen
 from kgsparql.linking.codes import is_code
 from kgsparql.plans import algebra as a
-from kgsparql.plans.type_check import kind_of_literal
+from kgsparql.plans.type_check import UNITS, kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.literals import MIDNIGHT, literal_kind
@@ -28,10 +29,25 @@ _DECIMAL = IRI(XSD + "decimal")
 LESS_PRECISE = "-00-00"
 """Written after a date before it is read, so that a year alone is its beginning."""
 ZONE = "(Z|[+-][0-9][0-9]:[0-9][0-9])"
-DATE_PATTERN = f"^(-?[0-9]{{4,}}){ZONE}?-(0[0-9]|1[0-2]){ZONE}?-([0-2][0-9]|3[01])(T[0-9:.]+)?{ZONE}?(-00)*$"
+DATE_PATTERN = f"^(-?[0-9]{{4,}}){ZONE}?-(0[0-9]|1[0-2]){ZONE}?-([0-2][0-9]|3[01])([T ][0-9:.]+)?{ZONE}?(-00)*$"
 """A year has four digits at least: 05-06-1990 is not the 19th June of the year 5."""
 TIME_PATTERN = f"^-?[0-9]{{4,}}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9.]+{ZONE}$"
-_ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*)?)?\Z")
+_NUMBER = "[0-9]+([.][0-9]+)?"
+_TIME_WORDS = "weeks?|days?|d|hours?|hrs?|h|minutes?|mins?|min|seconds?|secs?|sec|s"
+# How values with an amount of time are written, and what is a text of each: months and days are not compared.
+READ_PATTERNS: dict[str, str] = {
+    "duration": f"^P(0+Y)?(0+M)?({_NUMBER}D)?(T({_NUMBER}H)?({_NUMBER}M)?({_NUMBER}S)?)?$"
+    f"|^{_NUMBER} ?({_TIME_WORDS})((,? and |, ?| )?{_NUMBER} ?({_TIME_WORDS}))*$",
+    "months": "^P([0-9]+Y)?([0-9]+M)?(0+D)?$|^[0-9]+ ?months?$"
+    "|^[0-9]+ ?(years?|yrs?)((,? and |, ?| )?[0-9]+ ?months?)?$",
+    "clock": "^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?$",
+}
+_SIGNS = {
+    "duration": {"[Ww]": 604_800, "[Dd]": 86_400, "[Hh]": 3600, "[Mm]": 60, "[Ss]": 1},
+    "months": {"[Yy]": 12, "[Mm]": 1},
+}
+"""How each part of an amount of time is marked, and what it is in the unit that these are compared in."""
+_ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*| \d\d:\d\d:\d\d\S*)?)?\Z")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -91,9 +107,9 @@ def is_instant(value: object, kind: str = "") -> bool:
     >>> is_instant(Literal("2020-01-01T10:00:00", datatype=IRI(XSD + "dateTime")))
     True
     """
-    if not isinstance(value, Literal) or not value.datatype.value.startswith(XSD + "dateTime"):
-        return False
-    return kind == "time" or MIDNIGHT.search(value.value) is None
+    is_typed = isinstance(value, Literal) and value.datatype.value.startswith(XSD + "dateTime")
+    is_text = isinstance(value, Literal) and instant_of(value.value) is not None
+    return (is_typed or is_text) and (kind == "time" or MIDNIGHT.search(term_text(value).replace(" ", "T")) is None)
 
 
 def instant_of(text: str) -> int | None:
@@ -102,7 +118,7 @@ def instant_of(text: str) -> int | None:
     >>> instant_of("1970-01-01T02:00:00+02:00"), instant_of("1970-01-01T00:00:01"), instant_of("1970-01-01")
     (0, 1000000, None)
     """
-    zoned = re.sub(f"{ZONE}Z$", r"\1", f"{text}Z")
+    zoned = re.sub(f"{ZONE}Z$", r"\1", f"{text.replace(' ', 'T')}Z")
     try:
         found = datetime.fromisoformat(zoned) if re.match(TIME_PATTERN, zoned) else None
     except ValueError:
@@ -129,8 +145,10 @@ def as_kind(value: Term, kind: str) -> Literal | None:
     >>> as_kind(Literal("1966-03-01"), "date").datatype.value.rpartition("#")[2], as_kind(Literal("soon"), "date")
     ('date', None)
     """
+    if kind in UNITS and (amount := read_as(value, kind)) is not None:  # type: ignore[arg-type]
+        return decimal(Decimal(amount.numerator) / amount.denominator)
     if not isinstance(value, Literal) or kind not in {"date", "time", "year"}:
-        return value if isinstance(value, Literal) else None
+        return value if isinstance(value, Literal) and kind not in UNITS else None
     if literal_kind(value) == "date" or date_number(value.value) is None:
         return value if date_number(value.value) is not None else None
     name = {"": "gYear", "-": "gYearMonth"}.get("".join(re.findall("(?<=[0-9])-", value.value)), "date")
@@ -170,7 +188,12 @@ def _kind_of_end(end: Term) -> a.Kind:
     if not isinstance(end, Literal):
         return "item"
     kind = kind_of_literal(end)
-    if kind != "text" or end.language is not None:
+    if kind != "text":
+        return kind
+    amounts: tuple[a.Kind, ...] = ("duration", "months", "clock")
+    if found := [one for one in amounts if re.search(READ_PATTERNS[one], end.value) and re.search("[0-9]", end.value)]:
+        return found[0]
+    if end.language is not None:
         return kind
     return "date" if _ISO_DATE.match(end.value) else "number" if _PLAIN_NUMBER.match(end.value) else "text"
 
@@ -233,6 +256,15 @@ def key_of(value: Expression, kind: a.Kind) -> Expression:
         return _read(_text_with_zone(value), TIME_PATTERN, Apply("dateTime", (_text_with_zone(value),)))
     if kind in {"date", "year"}:
         return date_key(value, YEAR if kind == "year" else DAY)
+    if kind in _SIGNS:
+        text, parts = Apply("STR", (value,)), list[Expression]()
+        for sign, factor in _SIGNS[kind].items():
+            part = Apply("REPLACE", (text, Literal(_part_pattern(sign)), Literal("$2")))
+            number = Apply("decimal", (Apply("CONCAT", (Literal("0"), part)),))
+            parts.append(Apply("*", (number, Literal(factor))))
+        return reduce(lambda one, other: Apply("+", (one, other)), parts)
+    if kind == "clock":
+        return Apply("STR", (value,))
     return Apply("LCASE", (Apply("STR", (value,)),)) if kind == "text" else value
 
 
@@ -240,12 +272,20 @@ def is_read(value: Expression, kind: a.Kind) -> Expression:
     """Whether a value can be read as its kind, which is no text."""
     if kind == "time":
         return Apply("REGEX", (_text_with_zone(value), Literal(TIME_PATTERN)))
+    if kind in READ_PATTERNS:
+        return Apply("REGEX", (Apply("STR", (value,)), Literal(READ_PATTERNS[kind])))
     return Apply("isNumeric", (key_of(value, kind),))
+
+
+def _part_pattern(sign: str) -> str:
+    """The pattern of which ``$2`` is the number before a sign, the last one: minutes stand behind months."""
+    return f"^(.*[^0-9.])?({_NUMBER}) ?{sign}.*$|^.+$"
 
 
 def _text_with_zone(value: Expression) -> Expression:
     """The text of a time; without a zone, it is UTC."""
-    text = Apply("CONCAT", (Apply("STR", (value,)), Literal("Z")))
+    one = Apply("REPLACE", (Apply("STR", (value,)), Literal(" "), Literal("T")))  # as databases write it
+    text = Apply("CONCAT", (one, Literal("Z")))
     return Apply("REPLACE", (text, Literal(f"{ZONE}Z$"), Literal("$1")))
 
 
@@ -268,18 +308,25 @@ def decimal(number: Decimal | Literal) -> Literal:
     return Literal(int(number)) if number == int(number) else Literal(f"{number:f}", datatype=_DECIMAL)
 
 
+_READERS: dict[str, Callable[[str], int | None]] = {"date": date_number, "time": instant_of, "year": year_of}
+
+
 def read_as(end: Term | None, kind: a.Kind) -> Any:
     """Read in Python what a value is compared by; nothing where it cannot be read as its kind."""
     if kind == "item":
         return end
     if kind == "text":
         return term_text(end).lower()
-    if not isinstance(end, Literal):
+    pattern = READ_PATTERNS.get(kind, NUMBER if isinstance(end, Literal) and kind_of_literal(end) == "text" else "")
+    if not isinstance(end, Literal) or (kind not in _READERS and not re.search(pattern, end.value)):
         return None
-    if kind in {"date", "time", "year"}:
-        return {"date": date_number, "time": instant_of, "year": year_of}[kind](end.value)
-    if kind_of_literal(end) == "text" and not re.fullmatch(NUMBER, end.value):
-        return None
+    if kind in _READERS:
+        return _READERS[kind](end.value)
+    if kind in _SIGNS:
+        found = ((re.sub(_part_pattern(sign), r"\2", end.value), own) for sign, own in _SIGNS[kind].items())
+        return sum((Fraction(number or 0) * own for number, own in found), Fraction())
+    if kind == "clock":
+        return end.value
     try:
         return Fraction(Decimal(end.value))
     except (InvalidOperation, ValueError, OverflowError):  # INF, and what is not of its own datatype

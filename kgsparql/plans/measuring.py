@@ -17,7 +17,7 @@ from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.plans.type_check import parts
+from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.literals import converted, unit_named
 from kgsparql.rdf.paths import PropertyPath
@@ -35,7 +35,7 @@ _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
 _W = weights("measure")
 FIRST_YEAR = 100  # a smaller number is no date
-_ORDERED = ("number", "date", "time", "year")
+_ORDERED = ("number", "date", "time", "year", *UNITS, "clock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,8 @@ class Measuring(NamedWords):
             return
         own = [max(both) for both in zip_longest(*(self.fit.phrase(texts, use.step.predicate) for use in uses))]
         hinted = [self.fit.hinted(use.step.predicate, hints) for use in uses]
+        if last.kind in UNITS and "duration" in hints and sum(o.kind in UNITS for o in self.view.uses(items)) == 1:
+            hinted[-1] = max(hinted[-1], NEAR)  # whatever it is called
         if min(own) < NEAR if texts else not hinted[0]:  # whose birth? not its own
             return
         if is_far and last.kind != "number" and self._says_other(last, texts):
@@ -212,6 +214,18 @@ class Measuring(NamedWords):
         """How many of what a noun names each has; of what belongs to it, a number that is stated says nothing."""
         found = self.measures_of_noun(given, phrase)
         return [one for one in found if isinstance(one.measure, a.HowMany) or len(one.path.steps) == 1]
+
+    def is_of_time(self, option: MeasureFit) -> bool:
+        """Whether a measure is a date, or a number that is called a year."""
+        own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
+        return option.kind in {"date", "time", "year"} or (option.kind == "number" and not own.isdisjoint(hints))
+
+    def dated(self, given: Denotation, phrase: NounPhrase, quantity: Quantity) -> list[Denotation]:
+        """What has a time that a noun names, and that compares so: a founding date before 1650."""
+        options = [one for one in self.measures_of_noun(given, phrase) if self.is_of_time(one)]
+        if quantity.value.date is not None:
+            options = [one for one in options if one.kind != "number"]
+        return [self.keep(given, one, quantity) for one in options[:_TRIED]]
 
     # --- extremes
 
@@ -328,7 +342,7 @@ class Measuring(NamedWords):
             if isinstance(measure, a.HowMany) and thing is not None and not phrase.summary:
                 measure, doubts = replace(measure, among=thing.items), thing.doubts
             elif isinstance(measure, a.Value) and phrase.summary is not None:
-                measure = a.Summarised(phrase.summary[1], measure.path, measure.unit)
+                measure = summarised(phrase.summary[1], measure, measure.path)
             found.append((given.doubted(*doubts), replace(option, measure=measure)))
         return found
 
@@ -351,7 +365,7 @@ class Measuring(NamedWords):
     ) -> list[tuple[Denotation, MeasureFit]]:
         """What a number is of: the value that the noun names, how many there are of it, or what the verb says."""
         if quantity.is_of_value:
-            kinds = _ORDERED if abs(quantity.number) >= FIRST_YEAR or quantity.value.date else ("number",)
+            kinds = _ORDERED if abs(quantity.number) >= FIRST_YEAR or quantity.value.date else ("number", *UNITS)
             values = [one for one in self.measures_of_noun(given, phrase) if one.kind in kinds]
             return self._refined(given, values[:_TRIED], phrase)
         if phrase.chunks:
@@ -411,6 +425,8 @@ class Measuring(NamedWords):
             bound for bound in (value.number if value.date is None else value.date, value.last) if bound is not None
         ]
         bounds, doubts = self.in_its_unit(measure, bounds, value.unit)
+        if not value.unit and option.kind in UNITS:  # longer than 90: of what?
+            doubts = (other_kind("a number", "a length of time"),)
         sides: Sequence[a.Comparison] = (">=", "<=") if len(bounds) > 1 and comparison == "=" else (comparison,)
         if comparison in {">", "<="}:
             bounds = bounds[-1:]
@@ -421,6 +437,11 @@ class Measuring(NamedWords):
             own = by_year(option).measure if isinstance(bound, Decimal) else measure
             kept = a.Where(kept, own, side, decimal(bound))
         return given.kept(kept, option.score, Match(value.text, option.path)).doubted(*doubts)
+
+
+def summarised(summary: a.Summary, measure: a.Value, path: PropertyPath) -> a.Summarised:
+    """One number for the values that a path leads to, which are as those of a measure: amounts of time, or numbers."""
+    return a.Summarised(summary, path, measure.unit, measure.kind if measure.kind in UNITS else "number")
 
 
 def by_year(option: MeasureFit) -> MeasureFit:

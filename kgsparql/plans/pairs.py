@@ -68,7 +68,8 @@ class PairPlanner:
         if word in lexicon.order_words or (positions and word in lexicon.last_words):  # died later
             return self.phrases.predicating.times(side, positions)
         if positions:
-            return self.phrases.measuring.measures_at(side, positions, counts=counts)
+            is_length = by is not None and "duration" in by.measures  # how long, and never how many
+            return self.phrases.measuring.measures_at(side, positions, counts=counts and not is_length)
         return self.phrases.measuring.measures(side, (), by.measures) if by is not None and by.measures else []
 
     def _values_of(self, side: Denotation, option: MeasureFit) -> list[Any]:
@@ -98,7 +99,7 @@ class PairPlanner:
         for side, option in sides:
             own, asked, one = by_year(option), self.question.unit, list[Decimal | Literal]([Decimal(1)])
             is_bare = isinstance(own.measure, a.Value) and not own.measure.unit
-            if asked == "year" and is_bare and self.phrases.predicating.is_of_time(own):  # a year is in years
+            if asked == "year" and is_bare and self.phrases.measuring.is_of_time(own):  # a year is in years
                 asked = ""
             in_unit, more = self.phrases.measuring.in_its_unit(own.measure, one, asked)
             found = self._values_of(side, own)

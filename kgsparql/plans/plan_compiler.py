@@ -333,7 +333,9 @@ class PlanCompiler:
         """
         if is_last and (value := self.vocabulary.valued.get(step.predicate)) is not None:
             node = self.new("i")
-            return (self._fact(subject, step.predicate, node), self._fact(node, value, far))
+            through = (self._fact(subject, step.predicate, node), self._fact(node, value, far))
+            stated = (*self._any_of(subject, (step.predicate,), far), g.Filter(Apply("isLiteral", (far,))))
+            return (g.Union((through, stated)),)
         if joined := self.vocabulary.joined.get(step.predicate):
             nodes = (one.facts(self.new("j"), subject, far) for one in joined)
             arms = tuple(tuple(self._fact(*fact) for fact in own) for own in nodes)
@@ -397,10 +399,10 @@ class PlanCompiler:
                 counts = each_of(x, number, g.Aggregate("COUNT", far), group)
                 known = Apply("COALESCE", (number, Literal(0)))
                 return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)
-            case a.Summarised(summary, path, _):
+            case a.Summarised(summary, path, _, kind):
                 number, value = self.new("n"), self.new("v")
                 with self._unseen():
-                    found = self.measured(a.Value(path), x, items)
+                    found = self.measured(a.Value(path, kind), x, items)
                     rows = distinct_values((x,), value, found, self.members(items, x))
                 of = g.Aggregate(AGGREGATES[summary], value)
                 return Measured((each_of(x, number, of, (rows,)), *self._shown(x, path, None)), number, number)

@@ -15,7 +15,7 @@ from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
-from kgsparql.plans.type_check import parts
+from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
@@ -370,7 +370,7 @@ class Planner:
         for one in owners:
             options = self.phrases.measuring.measures(one, positions)
             if how in {"avg", "sum"}:
-                options = [own for own in options if own.kind == "number"]
+                options = [own for own in options if own.kind in {"number", *UNITS}]
             for option in options[:2]:
                 match = Match(self._said(phrase), option.path)
                 is_bare = one.is_named and how != "sum" and len(self.view.members(ends(one.known, option.path))) < 2

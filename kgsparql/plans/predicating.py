@@ -12,6 +12,7 @@ from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, 
 from kgsparql.plans.expressions import as_kind
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
 from kgsparql.plans.named_words import NamedWords
+from kgsparql.plans.type_check import UNITS
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
@@ -260,7 +261,7 @@ class Predicating(NamedWords):
         options = options[: _TRIED - 1]
         if by.quantity is not None:
             if by.quantity.number < FIRST_YEAR:  # older than 30: an age, which is no date
-                options = [one for one in options if one.kind == "number"]
+                options = [one for one in options if one.kind in {"number", *UNITS}]
             return [self.measuring.keep(given, one, by.quantity) for one in options] or [
                 given.leaving_out([by.position])
             ]
@@ -319,18 +320,13 @@ class Predicating(NamedWords):
         """When something was, by the words for what happened; else whenever it was."""
         hints = self.lexicon.hints["time"]
         found = self.measuring.measures(given, positions, hints) if positions else []
-        if named := [one for one in found if self.is_of_time(one)]:
+        if named := [one for one in found if self.measuring.is_of_time(one)]:
             return named
         return [
             replace(o, score=o.score - _W.any_time)
             for o in self.measuring.measures(given, (), hints)
-            if self.is_of_time(o)
+            if self.measuring.is_of_time(o)
         ]
-
-    def is_of_time(self, option: MeasureFit) -> bool:
-        """Whether a measure is a date, or a number that is called a year."""
-        own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
-        return option.kind in {"date", "time", "year"} or (bool(option.kind) and not own.isdisjoint(hints))
 
     def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""

@@ -120,6 +120,11 @@ class Restricting(NamedWords):
         is_verb_first = best_of is not None and bool(said.verb) and not argument.chunks  # founded first
         if argument.most or (best_of and said.light == "have") or (is_verb_first and argument.of is None):
             return self.measuring.extreme(given, said, argument)
+        match argument.restrictions:
+            case (Predication(verb=()) as when,) if not said.verb and when.preposition:
+                bare, quantity = replace(argument, restrictions=()), self.quantity_of(when)
+                if quantity is not None and (found := self.measuring.dated(given, bare, quantity)):
+                    return found
         if argument.quantity is not None:
             return self.measuring.with_quantity(given, said, argument, argument.quantity)
         return self._at_time(given, said, said.preposition, argument) if _is_number(argument) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
@@ -16,11 +16,11 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import coarser_pattern, term_text
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, compiled
-from kgsparql.plans.type_check import check, class_of_all, parts, terms_in, too_large, without_places
+from kgsparql.plans.type_check import UNITS, check, class_of_all, kind_of, parts, terms_in, too_large, without_places
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
-from kgsparql.rdf.literals import value_text
+from kgsparql.rdf.literals import duration_of, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, whole_number
@@ -38,6 +38,7 @@ LEFT_OUT_SENTENCES = {
     "number": "{} of the values of {} cannot be read as a number, such as {!r}, and are left out",
     "date": "{} of the values of {} cannot be read as a date, such as {!r}, and are left out",
     "time": "{} of the values of {} cannot be read as a time, such as {!r}, and are left out",
+    "duration": "{} of the values of {} cannot be compared as durations with the others, such as {!r}",
     "coarse": "{} of the values of {} are less precise than what is asked, such as {!r}",
     "zero": "{} of the items have a {} of 0 to be divided by, such as {}, and are left out",
 }
@@ -74,6 +75,7 @@ class LeftOut:
         if not isinstance(self.example, Literal):
             return LEFT_OUT_SENTENCES["zero"], amount, of, printable(label(self.example), 80)
         kind = "coarse" if self.is_coarse else self.measure.kind if isinstance(self.measure, a.Value) else "date"
+        kind = {"months": "duration", "clock": "time"}.get(kind, kind)
         value = printable(value_text(self.example), 80)
         return LEFT_OUT_SENTENCES.get(kind, LEFT_OUT_SENTENCES["date"]), amount, of, value
 
@@ -187,6 +189,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         rows = tuple(dict.fromkeys(rows))
     if isinstance(plan, a.Condition):
         rows = tuple(tuple(map(_as_boolean, row)) for row in rows)
+    rows = tuple(_with_durations(plan, rows))
     beside = _BesideValue(graph)
     facts, are_all = _facts_of(plan, beside, own)
     if not isinstance(plan, a.Top | a.Table):
@@ -208,6 +211,16 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         compared=compared, unread=beside.failed or found.missing,
         directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
     )  # fmt: skip
+
+
+def _with_durations(plan: a.Plan, rows: Iterable[tuple[Term | None, ...]]) -> Iterator[tuple[Term | None, ...]]:
+    """The same rows, with totals, averages and differences of amounts of time as durations."""
+    table = getattr(plan, "columns", None)
+    measures = [plan] if table is None else [None, *(one.measure for one in table)]
+    kinds = [kind_of(one)[0] if isinstance(one, a.Measure | a.Number) else "item" for one in measures]
+    for row in rows:
+        cells = zip_longest(row, kinds[: len(row)])
+        yield tuple(duration_of(one, UNITS.get(kind, "")) if isinstance(one, Literal) else one for one, kind in cells)
 
 
 def _next_to(plan: a.Plan) -> a.Count | None:
@@ -372,10 +385,10 @@ def _measure_group(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Numb
 
 def _value_witnesses(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:
     match measure:
-        case a.Value(_, kind) if kind in {"number", "date", "time", "year"}:
+        case a.Value(_, kind) if kind not in {"text", "item"}:
             yield measure, False
-        case a.Summarised(_, path, unit):
-            yield a.Value(path, "number", unit), False
+        case a.Summarised(_, path, unit, kind):
+            yield a.Value(path, kind, unit), False
         case a.Calculated(operator, left, right):
             yield from _value_witnesses(left)
             yield from _value_witnesses(right)

@@ -23,7 +23,7 @@ from kgsparql.plans.implied_facts import (
     add_values,
 )
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.type_check import PLACE, is_back_from_container, without_ranking
+from kgsparql.plans.type_check import PLACE, UNITS, is_back_from_container, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF, unit_named
@@ -279,8 +279,9 @@ class Profiler:
             for step, use in uses_of[one].items():
                 if step.predicate not in self.unwalked and not PLACE.match(step.predicate.value):
                     share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
-                    unit = unit_of(step.predicate, use.ends)
-                    uses.append(PredicateUse(step, kind_at_end(use.ends), share, use.most, use.ends, kinds, unit))
+                    kind = kind_at_end(use.ends)
+                    unit = UNITS.get(kind) or unit_of(step.predicate, use.ends)
+                    uses.append(PredicateUse(step, kind, share, use.most, use.ends, kinds, unit))
             uses.sort(key=lambda use: (-use.share, str(use.step)))
             self.known.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
 

@@ -18,7 +18,7 @@ from kgsparql.plans.denotation import (
     ends,
     unplanned,
 )
-from kgsparql.plans.measuring import MeasureFit
+from kgsparql.plans.measuring import MeasureFit, summarised
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
@@ -154,7 +154,7 @@ class TablePlanner:
             for option in self.phrases.measuring.measures(measured, self.phrases.positions(phrase.chunks))[:_TRIED]:
                 if isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.path.steps))
-                    measure = a.Summarised(summary, path, option.measure.unit)
+                    measure = summarised(summary, option.measure, path)
                     yield one.reading(_table(key.known, measure, _COLUMN), option.score, Match(_COLUMN, path))
 
     # --- several values of each

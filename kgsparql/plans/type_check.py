@@ -20,9 +20,16 @@ MAX_PARTS = 60
 """The most parts of one plan: a question of a sentence has never needed more than twenty."""
 
 _MOST_DIGITS = 10
+UNITS = {"duration": "s", "months": "month"}
+"""The units that amounts of time are compared in."""
+_ALIKE = ({"number", "year"}, {"date", "time"}, *({"number", kind} for kind in UNITS))
 OF_RDF = LIST_FIRST.value.removesuffix("first")
 PLACE = re.compile(re.escape(OF_RDF) + r"_([1-9][0-9]*)\Z")  # a predicate from a container to one of its members
-_KIND_NAMES = {"text": "text", "item": "an item"} | {kind: f"a {kind}" for kind in ("number", "date", "time", "year")}
+_KIND_NAMES = (
+    {"text": "text", "item": "an item"}
+    | {kind: f"a {kind}" for kind in ("number", "date", "time", "year")}
+    | {"duration": "a duration", "months": "a number of months", "clock": "a time of day"}
+)
 
 
 def is_back_from_container(step: Step) -> bool:
@@ -57,18 +64,23 @@ def kind_of(measure: a.Measure | a.Number | IRI | Literal) -> tuple[a.Kind, str]
     match measure:
         case a.Value(_, kind, unit):
             return kind, unit
-        case a.Summarised(_, _, unit):
-            return "number", unit
+        case a.Summarised(_, _, unit, kind):
+            return kind, unit
         case a.SummaryOf(_, _, inner):
             return kind_of(inner)
         case a.Calculated(operator, left, right):
             (one, unit), (other, other_unit) = kind_of(left), kind_of(right)
             for kind in (one, other):
-                if kind not in {"number", "year"}:
+                if kind not in {"number", "year", *UNITS}:
                     raise PlanError(f"{operator} needs numbers, and one side gives {_KIND_NAMES[kind]}")
             if operator in {"+", "-"} and unit and other_unit and unit != other_unit:
                 raise PlanError(f"{operator} of {unit} and {other_unit}: units are not mixed")
-            return "number", unit if unit == other_unit or not other_unit else ""
+            if operator in {"+", "-"} and one != other and not {one, other}.isdisjoint(UNITS):
+                raise PlanError(f"{operator} of {_KIND_NAMES[one]} and {_KIND_NAMES[other]}")
+            return one if one in UNITS and operator in {
+                "+",
+                "-",
+            } else "number", unit if unit == other_unit or not other_unit else ""
         case IRI():
             return "item", ""
         case Literal():
@@ -117,7 +129,7 @@ def _check_part(part: object) -> None:
 
 def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: tuple[a.Kind, str]) -> None:
     (kind, unit), (other_kind, other_unit) = one, other
-    if kind != other_kind and not any({kind, other_kind} <= alike for alike in ({"number", "year"}, {"date", "time"})):
+    if kind != other_kind and not any({kind, other_kind} <= alike for alike in _ALIKE):
         raise PlanError(f"{_KIND_NAMES[kind]} is compared with {_KIND_NAMES[other_kind]}")
     if unit and other_unit and unit != other_unit:
         raise PlanError(f"{unit} is compared with {other_unit}: units are not mixed")
@@ -129,7 +141,7 @@ def _check_summary(summary: a.Summary, measure: a.Measure) -> None:
     kind, _ = kind_of(measure)
     if summary in {"min", "max"}:
         _require_order(summary, measure)
-    elif kind != "number":
+    elif kind not in {"number", *UNITS}:
         raise PlanError(f"{summary} needs numbers, and the measure gives {_KIND_NAMES[kind]}")
 
 

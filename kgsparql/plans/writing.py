@@ -33,8 +33,8 @@ from kgsparql.plans.english import (
     reached,
     say,
 )
-from kgsparql.plans.type_check import without_places
-from kgsparql.rdf.literals import number_text, value_text
+from kgsparql.plans.type_check import UNITS, without_places
+from kgsparql.rdf.literals import duration_of, number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import LABELS
@@ -148,7 +148,17 @@ class Writer:
             features.add(f"comparison={having[1]}")
         timed = [own.measure for own in columns if own.name == part.order_by] if columns else [measure]
         in_time = any(is_time(own, self.label, value) for own in timed)
-        return features | marked(time=in_time, several=len(columns) > 1), phrase, more, _Part(self, part)
+        return (
+            features
+            | marked(
+                time=in_time,
+                lasting=getattr(getattr(measure, "measure", measure), "kind", "") in UNITS,
+                several=len(columns) > 1,
+            ),
+            phrase,
+            more,
+            _Part(self, part),
+        )
 
     # --- sets
 
@@ -245,6 +255,8 @@ class Writer:
         """A value that is compared with a measure, in its unit."""
         if isinstance(value, IRI):
             return self.label(value)
+        if isinstance(measure, a.Value) and measure.kind in UNITS and isinstance(value, Literal):
+            return value_text(duration_of(value, measure.unit))
         if isinstance(measure, a.Value) and (measure.kind != "number" or is_time(measure, self.label, value)):
             return value_text(value)
         return f"{number_text(value.value)} {getattr(measure, 'unit', '')}".strip()
@@ -279,6 +291,6 @@ def is_time(measure: a.Measure | a.Number | None, label: Label, value: object = 
     """
     measure = getattr(measure, "measure", measure)
     if not isinstance(measure, a.Value) or measure.kind != "number":
-        return getattr(measure, "kind", "") in {"date", "time", "year"}
+        return getattr(measure, "kind", "") in {"date", "time", "year", "clock"}
     is_year = not isinstance(value, Literal) or re.fullmatch(r"[12]\d{3}", value.value) is not None
     return is_year and _YEAR.search(label(measure.path.steps[-1].predicate)) is not None

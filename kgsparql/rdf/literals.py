@@ -47,6 +47,9 @@ def plain_text(value: Literal) -> str:
 
 OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
 MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
+_DURATIONS = frozenset(f"{XSD}{name}" for name in ("duration", "dayTimeDuration", "yearMonthDuration"))
+_DURATION = re.compile(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$")
+_DURATION_SIGNS = ("years", "months", "days", "h", "min", "s")
 _MAX_DIGITS = 18
 _ODD_NUMBER = re.compile(
     r"\+|-?0\d|-?\d{1,4}\.\d*0\Z"
@@ -65,8 +68,14 @@ def value_text(value: Literal, label: str = "") -> str:
     '2015-03-01'
     >>> value_text(Literal("1.2E6", datatype=IRI("http://dbpedia.org/datatype/euro"))), value_text(Literal("0012345"))
     ('1,200,000 euro', '0012345')
+    >>> value_text(Literal("PT2H10M", datatype=IRI(xsd + "duration")))
+    '2 h 10 min'
     """
     kind = value.datatype.value
+    if not label and kind in _DURATIONS and (parts := _DURATION.match(value.value)):
+        said = [(number, sign) for number, sign in zip(parts.groups(), _DURATION_SIGNS, strict=True) if number]
+        texts = (f"{n} {sign.removesuffix('s') or sign if n == '1' else sign}" for n, sign in said if n.strip("0"))
+        return " ".join(texts) or " ".join(said[-1])
     if (label and label != value.value) or (kind in RESPELT and _ODD_NUMBER.match(value.value)):
         return label or value.value
     if kind == f"{XSD}dateTime":
@@ -78,6 +87,25 @@ def value_text(value: Literal, label: str = "") -> str:
     number = number_text(value.value)
     is_number = number != value.value or value.value.isdecimal()
     return f"{number} {local_name(IRI(kind))}" if is_number else value.value
+
+
+def duration_of(number: Literal, unit: str) -> Literal:
+    """Return a number of seconds or of whole months as a duration; any other as it is.
+
+    >>> [duration_of(Literal(number), unit).value for number, unit in ((19800, "s"), (66, "month"), (3, "g"))]
+    ['PT5H30M', 'P5Y6M', '3']
+    """
+    amount = Decimal(number.value) if number.datatype.value in NUMBERS else Decimal("NaN")
+    if not amount.is_finite() or amount < 0 or unit not in {"s", "month"} or (unit == "month" and amount % 1):
+        return number
+    parts = (3600, "H", 60, "M", 1, "S") if unit == "s" else (12, "Y", 1, "M")
+    text, rest = "PT" if unit == "s" else "P", amount
+    for factor, sign in zip(parts[::2], parts[1::2], strict=True):
+        own = rest // factor if sign != "S" else rest.quantize(Decimal("0.001")).normalize()
+        rest -= own * factor if sign != "S" else 0
+        text += f"{own:f}{sign}" if own else ""
+    name = "dayTimeDuration" if unit == "s" else "yearMonthDuration"
+    return Literal(text if amount else f"{text}0{parts[-1]}", datatype=IRI(XSD + name))
 
 
 def number_text(text: str) -> str:
@@ -173,14 +201,17 @@ _FACTORS = {
     for kind, own in {
         "length": "mm:.001 cm:.01 dm:.1 m:1 km:1000 in:.0254 ft:.3048 yd:.9144 mi:1609.344",
         "mass": "mg:.000001 g:.001 kg:1 t:1000 oz:.028349523125 lb:.45359237",
-        "time": "ms:.001 s:1 min:60 h:3600",
+        "time": "ms:.001 s:1 min:60 h:3600 d:86400 week:604800",
+        "months": "month:1 year:12",
         "volume": "ml:.001 cl:.01 dl:.1 l:1",
         "power": "w:1 kw:1000",
     }.items()
     for sign, _, factor in (pair.partition(":") for pair in own.split())
 }
 _LETTERS = frozenset("AGHLMSTVWav")  # that stand for something else, but in brackets
-_STATED = _FACTORS.keys() - {"in"} | set("v a hz usd eur gbp percent pct".split())  # `born in` is no inch
+_STATED = _FACTORS.keys() - {"in", "d", "week", "month", "year"} | set(
+    "v a hz usd eur gbp percent pct".split()
+)  # `born in` is no inch
 
 
 def converted(number: Decimal, unit: str, into: str) -> Decimal | None:

@@ -17,6 +17,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, split
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
 from kgsparql.schema.patterns import patterns
 
+_WORDS = 3  # of a text that is a note
 _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell what they are
 _CLASSES, _TOGETHER = 400, 20  # classes that are looked at; of which one query reads nodes
 _HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGNORECASE)
@@ -157,7 +158,8 @@ def _words(iri: IRI) -> tuple[str, ...]:
 def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
     """Find the predicates that lead to nodes which stand for a value, each with the one that leads to the value.
 
-    Such a node has one value, and nothing else: with a unit, it is more than a number. None leads to literals, too.
+    Such a node has one value, and nothing else: with a unit, it is more than a number. A note is its text, whoever says
+    it, and when: that is beside it.
     """
     x, p, node, q, y = map(Variable, ("x", "p", "node", "q", "y"))
     found: dict[IRI, IRI] = {}
@@ -168,18 +170,21 @@ def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
             if isinstance(by := one["p"], IRI):
                 nodes = g.Select(((node, None),), (g.Fact(x, by, node),), distinct=True, limit=_NODES)
                 facts = g.Select(((node, None), (q, None), (y, None)), (nodes, g.Fact(node, q, y)), limit=_FACTS)
-                beside = (g.Fact(x, by, y), g.Filter(g.Apply("isLiteral", (y,))))
-                is_also = graph.select(g.select_query("beside_values", g.Select(((y, None),), beside, limit=1)))
-                if not is_also and _are_values(graph.select(g.select_query("of_values", facts)), value):
+                if _are_values(graph.select(g.select_query("of_values", facts)), value):
                     found[by] = value
     return found
 
 
 def _are_values(facts: Iterable[Solution], value: IRI) -> bool:
     own: dict[Term, list[Term]] = defaultdict(list)
+    values: list[Term] = []
     for one in facts:
         if one["q"] != RDF_TYPE:
             own[one["node"]].append(one["q"])
-        if one["q"] == value and not isinstance(one["y"], Literal):
-            return False
-    return bool(own) and all(said == [value] for said in own.values())
+        values += [one["y"]] if one["q"] == value else []
+    if not values or not all(isinstance(one, Literal) for one in values):
+        return False
+    are_texts = all(
+        len(re.findall(r"[^\W\d_]{2,}", term.value)) >= _WORDS for term in values if isinstance(term, Literal)
+    )
+    return all(said.count(value) == 1 and (are_texts or said == [value]) for said in own.values())
