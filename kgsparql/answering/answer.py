@@ -63,10 +63,10 @@ def unit_of(found: Computed) -> str:
     from kgsparql.plans import algebra as a
     from kgsparql.plans.type_check import UNITS, kind_of
 
-    plan, value = found.plan, found.value
-    if isinstance(value, Literal) and isinstance(plan, a.Number):
-        is_duration = kind_of(plan)[0] in UNITS and literal_kind(value) != "number"
-        if is_duration or not OF_RDF.match(value.datatype.value):
+    plan = found.plan
+    if isinstance(found.value, Literal) and isinstance(plan, a.Number):
+        is_duration = kind_of(plan)[0] in UNITS and literal_kind(found.value) != "number"
+        if is_duration or not OF_RDF.match(found.value.datatype.value):
             return ""
     match plan.left if isinstance(plan, a.Calculated) and plan.operator == "round" else plan:
         case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:

@@ -107,9 +107,10 @@ def is_instant(value: object, kind: str = "") -> bool:
     >>> is_instant(Literal("2020-01-01T10:00:00", datatype=IRI(XSD + "dateTime")))
     True
     """
-    is_typed = isinstance(value, Literal) and value.datatype.value.startswith(XSD + "dateTime")
-    is_text = isinstance(value, Literal) and instant_of(value.value) is not None
-    return (is_typed or is_text) and (kind == "time" or MIDNIGHT.search(term_text(value).replace(" ", "T")) is None)
+    if not isinstance(value, Literal):
+        return False
+    is_read = value.datatype.value.startswith(XSD + "dateTime") or instant_of(value.value) is not None
+    return is_read and (kind == "time" or MIDNIGHT.search(value.value.replace(" ", "T")) is None)
 
 
 def instant_of(text: str) -> int | None:

@@ -96,8 +96,10 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
             places[Literal(str(len(places)))] = at, step
             to_value = (g.Fact(x, step.predicate, node), g.Fact(node, of.valued[step.predicate], value))
             queries.append(g.select_query("values", g.Select(head, (some[at], *to_value), limit=MOST_OF_EACH)))
-            texts = ((one, {end for end in ends if isinstance(end, Literal)}) for one, ends in own[step].items())
-            own[step] = {one: ends for one, ends in texts if ends}
+            told: dict[Term, set[Term]] = {
+                one: {*(end for end in ends if isinstance(end, Literal))} for one, ends in own[step].items()
+            }
+            own[step] = {one: ends for one, ends in told.items() if ends}
     for one in graph.select(Query.union(queries)) if queries else ():
         at, step = places[one["n"]]
         facts[at][step].setdefault(one["x"], set()).add(one["value"])

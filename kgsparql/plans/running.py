@@ -75,9 +75,9 @@ class LeftOut:
         if not isinstance(self.example, Literal):
             return LEFT_OUT_SENTENCES["zero"], amount, of, printable(label(self.example), 80)
         kind = "coarse" if self.is_coarse else self.measure.kind if isinstance(self.measure, a.Value) else "date"
-        kind = {"months": "duration", "clock": "time"}.get(kind, kind)
         value = printable(value_text(self.example), 80)
-        return LEFT_OUT_SENTENCES.get(kind, LEFT_OUT_SENTENCES["date"]), amount, of, value
+        sentence = LEFT_OUT_SENTENCES["duration"] if kind in UNITS else LEFT_OUT_SENTENCES.get(kind)
+        return sentence or LEFT_OUT_SENTENCES["date"], amount, of, value
 
 
 @frozen
