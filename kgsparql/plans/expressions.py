@@ -260,9 +260,10 @@ def key_of(value: Expression, kind: a.Kind) -> Expression:
     if kind in _SIGNS:
         text, parts = Apply("STR", (value,)), list[Expression]()
         for sign, factor in _SIGNS[kind].items():
-            part = Apply("REPLACE", (text, Literal(_part_pattern(sign)), Literal("$2")))
-            number = Apply("decimal", (Apply("CONCAT", (Literal("0"), part)),))
-            parts.append(Apply("*", (number, Literal(factor))))
+            pattern = Literal(_part_pattern(sign))
+            number = Apply("decimal", (Apply("REPLACE", (text, pattern, Literal("$2"))),))
+            known = Apply("IF", (Apply("REGEX", (text, pattern)), number, Literal(0)))
+            parts.append(Apply("*", (known, Literal(factor))))
         return reduce(lambda one, other: Apply("+", (one, other)), parts)
     if kind == "clock":
         return Apply("STR", (value,))
@@ -280,7 +281,7 @@ def is_read(value: Expression, kind: a.Kind) -> Expression:
 
 def _part_pattern(sign: str) -> str:
     """The pattern of which ``$2`` is the number before a sign, the last one: minutes stand behind months."""
-    return f"^(.*[^0-9.])?({_NUMBER}) ?{sign}.*$|^.+$"
+    return f"^(.*[^0-9.])?({_NUMBER}) ?{sign}.*$"
 
 
 def _text_with_zone(value: Expression) -> Expression:
@@ -324,8 +325,8 @@ def read_as(end: Term | None, kind: a.Kind) -> Any:
     if kind in _READERS:
         return _READERS[kind](end.value)
     if kind in _SIGNS:
-        found = ((re.sub(_part_pattern(sign), r"\2", end.value), own) for sign, own in _SIGNS[kind].items())
-        return sum((Fraction(number or 0) * own for number, own in found), Fraction())
+        found = ((re.match(_part_pattern(sign), end.value), own) for sign, own in _SIGNS[kind].items())
+        return sum((Fraction(said[2]) * own for said, own in found if said), Fraction())
     if kind == "clock":
         return end.value
     try:

@@ -1,10 +1,18 @@
 """Values compared by what they say: how long something lasts, when it was, what a note says."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import rdflib
+from pyoxigraph import Store
 
 import kgsparql
+from kgsparql.plans import algebra as a
+from kgsparql.plans.expressions import is_read, key_of, read_as
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.terms import Literal
 
 PREFIXES = """
 @prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -136,3 +144,26 @@ def test_a_number_is_no_time(tmp_path: Path) -> None:
 )
 def test_a_note_that_is_a_node_is_its_text(question: str, said: str, tmp_path: Path) -> None:
     assert _said(TOOLS, question, tmp_path) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        (
+            "duration",
+            ["PT2H10M", "P1DT0.5S", "P0Y0M5DT10M", "2 h 10 min", "1 hour, 5 minutes and 3 s", "90min", "1.5 h"],
+        ),
+        ("months", ["P2Y6M", "P18M", "P10Y0M0D", "3 years", "1 year, 6 months", "P1D", "PT0S"]),
+        ("clock", ["07:30:00", "23:05", "7:30"]),
+    ],
+)
+def test_an_amount_of_time_is_the_same_in_a_query_and_in_python(kind: a.Kind, texts: list[str]) -> None:
+    value, key = Variable("value"), Variable("key")
+    for text in texts:
+        group = (g.Values(value, (Literal(text),)), g.Filter(is_read(value, kind)))
+        query = g.select_query("key", g.Select(((key, key_of(value, kind)),), group)).text
+        found = [str(one["key"].value) for one in Store().query(query)]
+        also = [str(one[0]) for one in rdflib.Graph().query(query)]
+        if kind != "clock":
+            found, also = list(map(Fraction, found)), list(map(Fraction, also))
+        assert found == also == [one for one in [read_as(Literal(text), kind)] if one is not None], text
