@@ -96,10 +96,9 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
             places[Literal(str(len(places)))] = at, step
             to_value = (g.Fact(x, step.predicate, node), g.Fact(node, of.valued[step.predicate], value))
             queries.append(g.select_query("values", g.Select(head, (some[at], *to_value), limit=MOST_OF_EACH)))
-            told: dict[Term, set[Term]] = {
-                one: {*(end for end in ends if isinstance(end, Literal))} for one, ends in own[step].items()
-            }
-            own[step] = {one: ends for one, ends in told.items() if ends}
+            for item, told in own.pop(step).items():
+                if texts := {end for end in told if isinstance(end, Literal)}:
+                    own[step][item] |= texts
     for one in graph.select(Query.union(queries)) if queries else ():
         at, step = places[one["n"]]
         facts[at][step].setdefault(one["x"], set()).add(one["value"])

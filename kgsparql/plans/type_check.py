@@ -25,11 +25,9 @@ UNITS = {"duration": "s", "months": "month"}
 _ALIKE = ({"number", "year"}, {"date", "time"}, *({"number", kind} for kind in UNITS))
 OF_RDF = LIST_FIRST.value.removesuffix("first")
 PLACE = re.compile(re.escape(OF_RDF) + r"_([1-9][0-9]*)\Z")  # a predicate from a container to one of its members
-_KIND_NAMES = (
-    {"text": "text", "item": "an item"}
-    | {kind: f"a {kind}" for kind in ("number", "date", "time", "year")}
-    | {"duration": "a duration", "months": "a number of months", "clock": "a time of day"}
-)
+_KIND_NAMES = {"text": "text", "item": "an item", "months": "months"} | {
+    kind: f"a {kind}" for kind in ("number", "date", "time", "year", "duration", "clock")
+}
 
 
 def is_back_from_container(step: Step) -> bool:

@@ -92,20 +92,20 @@ def value_text(value: Literal, label: str = "") -> str:
 def duration_of(number: Literal, unit: str) -> Literal:
     """Return a number of seconds or of whole months as a duration; any other as it is.
 
-    >>> [duration_of(Literal(number), unit).value for number, unit in ((19800, "s"), (66, "month"), (3, "g"))]
-    ['PT5H30M', 'P5Y6M', '3']
+    >>> [duration_of(Literal(number), unit).value for number, unit in ((192600, "s"), (66, "month"), (3, "g"))]
+    ['P2DT5H30M', 'P5Y6M', '3']
     """
     amount = Decimal(number.value) if number.datatype.value in NUMBERS else Decimal("NaN")
     if not amount.is_finite() or amount < 0 or unit not in {"s", "month"} or (unit == "month" and amount % 1):
         return number
-    parts = (3600, "H", 60, "M", 1, "S") if unit == "s" else (12, "Y", 1, "M")
-    text, rest = "PT" if unit == "s" else "P", amount
+    parts = (86_400, "DT", 3600, "H", 60, "M", 1, "S") if unit == "s" else (12, "Y", 1, "M")
+    text, rest = "P", amount
     for factor, sign in zip(parts[::2], parts[1::2], strict=True):
         own = rest // factor if sign != "S" else rest.quantize(Decimal("0.001")).normalize()
         rest -= own * factor if sign != "S" else 0
-        text += f"{own:f}{sign}" if own else ""
+        text += f"{own:f}{sign}" if own else sign[1:]
     name = "dayTimeDuration" if unit == "s" else "yearMonthDuration"
-    return Literal(text if amount else f"{text}0{parts[-1]}", datatype=IRI(XSD + name))
+    return Literal(text.rstrip("T") if amount else f"{text}0{parts[-1]}", datatype=IRI(XSD + name))
 
 
 def number_text(text: str) -> str:

@@ -137,8 +137,9 @@ class ValueFinder:
         if number is None:
             return None
         is_beside = end < len(self.texts) and end not in taken and self.gaps[end - 1].isspace()
-        if not unit and is_beside and self.texts[end] in own.units:
-            unit, end = own.units[self.texts[end]], end + 1
+        of_one = f"{self.texts[end]}s" if is_beside and number == 1 else ""  # 1 year; alone, that is no unit
+        if not unit and is_beside and (named := own.units.get(self.texts[end]) or own.units.get(of_one)):
+            unit, end = named, end + 1
         chunk = self._chunk_of(start, end, unit=unit)
         exponent = number.as_tuple().exponent
         is_long = not isinstance(exponent, int) or number.adjusted() >= _DIGITS or exponent < -_DIGITS
