@@ -207,9 +207,10 @@ def test_a_user_store_is_never_written_and_its_hash_follows_its_content() -> Non
 
 PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__) if not name.startswith("_")}
 
-# Several graphs have no adjacency, directory, account or size of their own; the notes of results are the meter's.
+# Several graphs have no adjacency, directory, account or size of their own; a page of one may be a thing of another.
+# The notes of results are the meter's.
 OF_SEVERAL = {
-    "adjacency_view", "changed", "directory", "failures", "held", "is_as_loaded", "is_embedded",
+    "adjacency_view", "changed", "directory", "failures", "held", "is_as_loaded", "is_embedded", "is_page",
     "may_have_name", "named_graphs", "origin", "profile", "sizes", "url", "uses_any", "will_ask_again",
 }  # fmt: skip
 # What returns the metered graph itself is counted as before.
