@@ -441,5 +441,5 @@ def _exists(items: a.ItemSet) -> a.Plan:
 
 
 def _are_alike(one: Denotation, other: Denotation) -> bool:
-    """Whether words are taken for the same paths, or for none, as `has` is: then whatever leads there makes a yes."""
-    return one.how == other.how or not any(match.words for match in (*one.how, *other.how))
+    """Whether words are taken for the same paths, or none but `has` and `is`: then whatever leads there makes a yes."""
+    return one.how == other.how or {match.words for match in (*one.how, *other.how)} <= {"", "is"}
