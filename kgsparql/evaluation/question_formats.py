@@ -111,13 +111,18 @@ class _TripleEntry(_WithoutNulls):
         return Triple(subject, predicate, object_)
 
 
+class _TopicEntry(_WithoutNulls):
+    iri: WrittenIRI
+    label: str = ""
+
+
 class OwnEntry(Entry):
     """Question in kgsparql's own format."""
 
     question: Asked
     answers: list[Text] | None = None
     answer_iris: list[WrittenIRI] | None = None
-    topic_entities: list[Topic] = []
+    topic_entities: list[_TopicEntry] = []
     hops: Annotated[int, Field(ge=0)] | None = None
     type: str = ""
     path: list[Text] = []
@@ -127,7 +132,7 @@ class OwnEntry(Entry):
 
     def to_question(self, _: str, /) -> Question:
         """Make the question."""
-        topics = {topic.iri: topic for topic in reversed(self.topic_entities)}
+        topics = {topic.iri: Topic(topic.iri, topic.label) for topic in reversed(self.topic_entities)}
         return Question(
             id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris),
             topics=tuple(topics.values())[::-1], hops=self.hops,

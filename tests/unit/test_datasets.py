@@ -269,3 +269,10 @@ def test_the_real_datasets_beside_the_checkout_are_read_whole(shared_data: Path)
         counts[dataset.name] = len(dataset.questions)
     assert counts["metaqa"] == 900
     assert counts["orkg"] == 80
+
+
+def test_a_topic_without_a_label_is_read(tmp_path: Path) -> None:
+    entry = {"question": "q?", "answers": ["a"], "topic_entities": [{"iri": "http://e.org/a", "label": None}]}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(entry), encoding="utf-8")
+    dataset = load(tmp_path / "questions.jsonl")
+    assert (dataset.problems, [topic.label for topic in dataset.questions[0].topics]) == ((), [""])
