@@ -128,7 +128,7 @@ def _way(kind: IRI, links: list[IRI]) -> Joined | None:
 
 
 def _by_role(graph: KnowledgeGraph, by: Joined) -> Iterator[tuple[IRI, tuple[Joined, ...]]]:
-    """Yield the predicate of nodes that says itself what it leads to: the `employer` of an employment.
+    """Yield the predicate of nodes that is called as their class is, or shorter: the `award` of an `AwardReceived`.
 
     Where others than nodes of the class have it, it is what it is there.
     """

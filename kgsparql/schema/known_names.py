@@ -81,7 +81,8 @@ def other_names(graph: KnowledgeGraph, predicates: Sequence[IRI]) -> dict[IRI, t
     naming = (*LABELS, *ALTERNATIVE_LABELS)
     own = Query.load("labels").bind(predicate=naming, range=[Literal("en")])
     of_shapes = Query.load("labels_linked").bind(predicate=[SHAPE_NAME], link=[SHAPE_PATH], range=[Literal("en")])
-    has_shapes = {SHAPE_PATH, SHAPE_NAME} <= {*predicates}
+    shaping = frozenset((SHAPE_PATH, SHAPE_NAME))
+    has_shapes = shaping <= {*predicates} or (graph.is_embedded and shaping <= graph.held(shaping))
     arms = [own] * bool(graph.held(frozenset(naming))) + [of_shapes] * has_shapes
     found: dict[IRI, list[str]] = defaultdict(list)
     for solution in select_about(graph, arms, predicates).seen if arms else ():

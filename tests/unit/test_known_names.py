@@ -6,7 +6,8 @@ import pytest
 
 import kgsparql
 from kgsparql import KnowledgeBase
-from tests.world import graph_of
+from kgsparql.schema.known_names import other_names
+from tests.world import ex, graph_of
 
 MUSEUM = """
 @prefix foaf: <http://xmlns.com/foaf/0.1/> .
@@ -90,3 +91,10 @@ def test_names_in_iris_answer_as_labels_do() -> None:
             answer.text,
             answer.gaps,
         )
+
+
+def test_the_name_that_a_shape_gives_is_known_whichever_predicates_are_asked_about() -> None:
+    graph = graph_of(
+        '@prefix sh: <http://www.w3.org/ns/shacl#> . :shape sh:path :fld7 ; sh:name "glaze" . :pot :fld7 "celadon" .'
+    )
+    assert other_names(graph, [ex("fld7")]) == {ex("fld7"): ("glaze",)}
