@@ -41,11 +41,11 @@ class Joined:
 
 
 def joining_classes(graph: KnowledgeGraph) -> dict[IRI, tuple[Joined, ...]]:
-    """Find the classes whose nodes only join two things, and predicates of such nodes, each with how these are joined.
+    """Find the classes whose nodes only join two things, each with how these are joined.
 
     None at endpoints: it would be a query for every class. Nodes have no name, their IRIs say nothing, nothing leads to
     them, and they have two facts and no more. Which of these leads to the subject is told by their names
-    (``patterns.toml``), or by the one that is called as the class is, which is a relation itself then.
+    (``patterns.toml``), or by the one that is called as the class is.
     """
     if not graph.is_embedded or not graph.held(frozenset((RDF_TYPE,))):
         return {}
@@ -88,7 +88,6 @@ def _joining_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, tuple[Joined,
             links = _links(found[one])
             if links and (way := _way(one, links)) is not None and _is_nothing_led_to(graph, one):
                 yield one, (way,)
-                yield from _by_role(graph, way)
 
 
 def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
@@ -125,18 +124,6 @@ def _way(kind: IRI, links: list[IRI]) -> Joined | None:
         return None
     (other,) = {*links} - {*called}
     return Joined(kind, other, *called)
-
-
-def _by_role(graph: KnowledgeGraph, by: Joined) -> Iterator[tuple[IRI, tuple[Joined, ...]]]:
-    """Yield the predicate of nodes that is called as their class is, or shorter: the `award` of an `AwardReceived`.
-
-    Where others than nodes of the class have it, it is what it is there.
-    """
-    x, y = Variable("x"), Variable("y")
-    others = (g.Fact(x, by.end, y), g.NotExists((g.Fact(x, RDF_TYPE, by.kind),)))
-    is_word = not any(_is_called(by.end, role, by.kind) for role in ("start", "end"))
-    if is_word and not graph.select(g.select_query("elsewhere", g.Select(((x, None),), others, limit=1))):
-        yield by.end, (by,)
 
 
 def _is_called(predicate: IRI, role: str, kind: IRI) -> bool:
