@@ -216,6 +216,13 @@ class CancelledError(KgsparqlError, code="E_CANCELLED", exit_code=130):
     """Stopped by Ctrl-C or because the caller went away."""
 
 
+def our_error(error: Exception) -> KgsparqlError:
+    """Return the error, or the bug in kgsparql that it is a sign of."""
+    if isinstance(error, KgsparqlError):
+        return error
+    return KgsparqlError(f"{type(error).__name__}: {error}", hint="a bug in kgsparql; --debug shows where")
+
+
 def error_from(record: Mapping[str, Any]) -> KgsparqlError:
     """Make the error that :meth:`KgsparqlError.to_record` described, in another process or an earlier run."""
     named = globals().get(str(record.get("class")))

@@ -91,8 +91,7 @@ def _main(
     ] = False,
 ) -> None:
     from kgsparql.cli._common import say
-    from kgsparql.cli._removed import removed_notes
-    from kgsparql.cli._settings import load_settings
+    from kgsparql.cli._settings import load_settings, removed_notes
 
     for note in removed_notes():
         say(note)

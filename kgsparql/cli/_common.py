@@ -13,15 +13,15 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Self, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast, get_type_hints
 
 import typer
 
-from kgsparql.cli._removed import refuse_removed
-from kgsparql.cli._settings import Command, Group, settings
+from kgsparql.cli._settings import Command, Group, refuse_removed, settings
 from kgsparql.dataclasses import dataclass, fields, is_dataclass
-from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, redacted
+from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, our_error, redacted
 from kgsparql.rdf.terms import Json, Literal, printable, validated
+from kgsparql.resources import ClosedAtExit
 
 if TYPE_CHECKING:
     from kgsparql.events import Event
@@ -119,12 +119,10 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
 
 
 def as_ours(error: Exception, *, debug: bool) -> KgsparqlError:
-    """Return the error, or the bug in kgsparql that it is a sign of; ``debug`` shows where it came from."""
+    """Return the error as one of ours; ``debug`` shows where it came from."""
     if debug:
         say(redacted("".join(traceback.format_exception(error)).rstrip()))
-    if isinstance(error, KgsparqlError):
-        return error
-    return KgsparqlError(f"{type(error).__name__}: {error}", hint="a bug in kgsparql; --debug shows where")
+    return our_error(error)
 
 
 def _write_error(error: KgsparqlError, question: str | None) -> None:
@@ -182,7 +180,7 @@ def show_error(error: KgsparqlError, *, about: str = "") -> None:
         typer.echo(f"  {candidate}", err=True)
 
 
-class Progress:
+class Progress(ClosedAtExit):
     """Shows ``(phase, done, total)`` calls as a bar on a terminal; elsewhere, and if ``quiet``, nothing.
 
     Use it as a context manager: at the end it leaves the terminal as it was.
@@ -193,13 +191,7 @@ class Progress:
         self._bar: Any = None
         self._tasks: Json = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.clear()
-
-    def clear(self) -> None:
+    def close(self) -> None:
         """Take the bar off the terminal; a further call shows another."""
         if self._bar is not None:
             self._bar.stop()
@@ -228,7 +220,7 @@ _drawn: list[Progress] = []
 def clear_bars() -> None:
     """Take the bars off the terminal before an answer is shown there: they would be drawn over its last lines."""
     for bar in tuple(_drawn):
-        bar.clear()
+        bar.close()
 
 
 def say_step(event: Event, verbose: int, *, drafts: bool = False) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from typer import TyperException
 from typer.core import TyperCommand, TyperGroup
 
-from kgsparql.cli._removed import refuse_removed, removed_things
 from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import Json, printable
@@ -24,6 +23,7 @@ from kgsparql.rdf.terms import Json, printable
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the user's own; ``none`` reads no file at all."""
 
+_REMOVED = Path(__file__).parents[1] / "removed.toml"
 _EVALUATIONS = {"run", "compare", "make"}
 """Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
 
@@ -170,6 +170,36 @@ def user_file() -> Path:
     return Path(user_config_dir("kgsparql", appauthor=False)) / "config.toml"
 
 
+# -- What the version before this one had, and what to do instead -------------------------------------------------
+
+
+def removed_things() -> dict[str, dict[str, str]]:
+    """Read what is gone: options, commands, variables, settings and files, each with what to do instead."""
+    return tomllib.loads(_REMOVED.read_text(encoding="utf-8"))
+
+
+def refuse_removed(kind: str, name: str, command_path: str = "") -> None:
+    """Raise what to do instead of an option or command that is gone, of one command or of all; else do nothing."""
+    gone, command = removed_things()[kind], command_path.partition(" ")[2]
+    for one in (f"{command} {name}".strip(), name):
+        if one in gone:
+            raise OptionError(f"{printable(one, 60)} is gone: {gone[one]}")
+
+
+def removed_notes() -> Iterator[str]:
+    """Tell of each variable that is set and each file here or above that this version does not read any more."""
+    gone = removed_things()
+    yield from (f"{name} is not read any more: {say}" for name, say in gone["variables"].items() if name in os.environ)
+    try:
+        here = Path.cwd()
+    except OSError:  # a folder that was deleted
+        return
+    for name, say in gone["files"].items() if CONFIG_VARIABLE not in os.environ else ():
+        found = next((folder / name for folder in (here, *here.parents) if (folder / name).is_file()), None)
+        if found is not None:
+            yield f"{found} is not read any more: {say}"
+
+
 # -- How a command line is read -----------------------------------------------------------------------------------
 
 
@@ -182,7 +212,7 @@ class Group(TyperGroup):
         """Do as any group does."""
         is_named = bool({*args[:1]} & {*self.commands, "-h", "--help"})
         if self.default and not is_named and (args or not self.no_args_is_help):
-            refuse_removed("commands", "".join(args[:1]), ctx.command_path.partition(" ")[2])
+            refuse_removed("commands", "".join(args[:1]), ctx.command_path)
             args = [self.default, *args]
         _make_plain(self.get_params(ctx))
         return super().parse_args(ctx, args)
@@ -191,7 +221,7 @@ class Group(TyperGroup):
         """Return the command of a name; of one that this version has no more, say what to do instead."""
         found = super().get_command(ctx, name)
         if found is None:
-            refuse_removed("commands", name, ctx.command_path.partition(" ")[2])
+            refuse_removed("commands", name, ctx.command_path)
         return found
 
 
@@ -204,7 +234,7 @@ class Command(TyperCommand):
         try:
             given, _, _ = self.make_parser(ctx).parse_args(list(args))
         except TyperException as error:
-            refuse_removed("options", getattr(error, "option_name", None) or "", ctx.command_path.partition(" ")[2])
+            refuse_removed("options", getattr(error, "option_name", None) or "", ctx.command_path)
             raise
         return super().parse_args(ctx, _with_settings(ctx, given, args))
 

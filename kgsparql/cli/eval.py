@@ -199,7 +199,7 @@ def _tally_bar(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]
         def tell(at: MethodProgress) -> None:
             shown(at.method, at.done, at.total)
             if at.done == at.total:
-                shown.clear()
+                shown.close()
                 more = f" · {at.failed:,} failed" if at.failed else ""
                 more += f" · {at.without_model:,} WITHOUT THE MODEL (--require-model: an error)" * bool(
                     at.without_model

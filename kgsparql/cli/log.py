@@ -72,9 +72,8 @@ def rate(
     if not (up or down or right or no_answer):
         raise OptionError("nothing was said", hint='--up, --down, --right "Marie Curie" or --no-answer')
     with _opened_log(log) as opened:
-        opened.rate(number, is_right=up if up or down else None, right_answers=[] if no_answer else right)
-        question = opened.entry(number).question
-    c.say(f"rated {number}: {printable(question, 200)}", quiet=quiet)
+        rated = opened.rate(number, is_right=up if up or down else None, right_answers=[] if no_answer else right)
+    c.say(f"rated {number}: {printable(rated.question, 200)}", quiet=quiet)
 
 
 @c.command

@@ -22,7 +22,7 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import AUTO, Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import asdict, dataclass, frozen, replace
-from kgsparql.errors import CancelledError, EndpointError, InputError, KgsparqlError, OptionError, redacted
+from kgsparql.errors import CancelledError, EndpointError, InputError, KgsparqlError, OptionError, our_error, redacted
 from kgsparql.evaluation.dataset import Dataset, Question, Record
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
@@ -394,7 +394,7 @@ def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: 
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
-        known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
+        known = our_error(error)
         return question, Record.failed(known, seconds=time.monotonic() - began, **about), known
 
 

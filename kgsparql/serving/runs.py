@@ -20,7 +20,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
+from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, our_error
 from kgsparql.events import Drafted, Event, Finished, ignore
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Json
@@ -140,11 +140,8 @@ class Runs:
             run = self._waiting.get()
             try:
                 run.frozen = self._answer(run)
-            except KgsparqlError as error:
-                run.error = page_error(error)
             except Exception as error:  # noqa: BLE001 - told to whoever asked; the thread has other questions to answer
-                bug = KgsparqlError(f"{type(error).__name__}: {error}", hint="a bug in kgsparql")
-                run.error = page_error(bug)
+                run.error = page_error(our_error(error))
             finally:
                 run.asking = replace(run.asking, emit=ignore)  # it held the run: a circle that is rarely looked for
 

@@ -58,9 +58,9 @@ _Meant: TypeAlias = Annotated[
 ]
 
 
-def _number_field(most: int, description: str) -> Any:
+def _number_field(usual: int | None, most: int, description: str) -> Any:
     """Describe an argument that is a number from 1 on."""
-    return Field(ge=1, le=most, description=description)
+    return Field(usual, ge=1, le=most, description=description)
 
 
 class Tool(BaseModel):
@@ -122,21 +122,18 @@ class AskTool(Tool):
         "answers": "array", "evidence": "array", "linked": "array", "gaps": "array", "notes": "array",
     }  # fmt: skip
 
-    question: Annotated[
-        _Question,
-        Field(
-            description="One whole question in English that names things as the graph may call them: `Where was Marie "
-            "Curie born?`. It cannot refer to earlier questions."
-        ),
-    ]
+    question: _Question = Field(
+        description="One whole question in English that names things as the graph may call them: `Where was Marie "
+        "Curie born?`. It cannot refer to earlier questions."
+    )
     entities: _Meant = []
-    max_answers: Annotated[
-        int, _number_field(1_000, "Answers in the result; beside sure ones, candidates only if it is given.")
-    ] = 10
-    max_evidence: Annotated[
-        int, _number_field(100, "Pieces of evidence in the result; beside their own, only if it is given.")
-    ] = 3
-    max_triples: Annotated[int, _number_field(1_000, "Triples for each piece of evidence.")] = 3
+    max_answers: int = _number_field(
+        10, 1_000, "Answers in the result; beside sure ones, candidates only if it is given."
+    )
+    max_evidence: int = _number_field(
+        3, 100, "Pieces of evidence in the result; beside their own, only if it is given."
+    )
+    max_triples: int = _number_field(3, 1_000, "Triples for each piece of evidence.")
     whole_queries: _WholeQueries = False
 
 
@@ -148,8 +145,8 @@ class FindTool(Tool):
 
     result = {"found": "array", "notes": "array"}
 
-    text: Annotated[_Question, Field(description="A name or a part of one, such as `Curie`; not a question.")]
-    limit: Annotated[int, _number_field(100, "Entities in the result.")] = 10
+    text: _Question = Field(description="A name or a part of one, such as `Curie`; not a question.")
+    limit: int = _number_field(10, 100, "Entities in the result.")
 
 
 class ShowTool(Tool):
@@ -163,11 +160,11 @@ class ShowTool(Tool):
 
     entity: _Entity
     direction: _Direction = "both"
-    predicate: Annotated[
-        _Entity | None, Field(description="Only the neighbours by this predicate; leave it out for all predicates.")
-    ] = None
-    limit: Annotated[int, _number_field(1_000, "Neighbours for each predicate and direction.")] = 5
-    max_predicates: Annotated[int, _number_field(1_000, "Predicates, forward and inverse.")] = 30
+    predicate: _Entity | None = Field(
+        None, description="Only the neighbours by this predicate; leave it out for all predicates."
+    )
+    limit: int = _number_field(5, 1_000, "Neighbours for each predicate and direction.")
+    max_predicates: int = _number_field(30, 1_000, "Predicates, forward and inverse.")
 
 
 class PathsTool(Tool):
@@ -181,8 +178,8 @@ class PathsTool(Tool):
     start: _Entity
     end: _Entity
     direction: _Direction = "both"
-    max_hops: Annotated[int, _number_field(10, "The longest path that is looked for.")] = 4
-    limit: Annotated[int, _number_field(100, "Paths in the result.")] = 5
+    max_hops: int = _number_field(4, 10, "The longest path that is looked for.")
+    limit: int = _number_field(5, 100, "Paths in the result.")
 
 
 class PlanTool(Tool):
@@ -199,18 +196,15 @@ class PlanTool(Tool):
         "notes": "array",
     }  # fmt: skip
 
-    question: Annotated[
-        _Question,
-        Field(
-            description="A whole question whose answer is computed: how many, how much, which has most, is it so, "
-            "which do not: `How many Nobel laureates were born in Warsaw?`"
-        ),
-    ]
+    question: _Question = Field(
+        description="A whole question whose answer is computed: how many, how much, which has most, is it so, "
+        "which do not: `How many Nobel laureates were born in Warsaw?`"
+    )
     entities: _Meant = []
-    other_plan: Annotated[
-        int | None, _number_field(OTHER_PLANS, "Compute this of the `other_plans` instead: 1 is the first of them.")
-    ] = None
-    limit: Annotated[int, _number_field(1_000, "Rows in the result.")] = 20
+    other_plan: int | None = _number_field(
+        None, OTHER_PLANS, "Compute this of the `other_plans` instead: 1 is the first of them."
+    )
+    limit: int = _number_field(20, 1_000, "Rows in the result.")
     whole_queries: _WholeQueries = False
 
 
@@ -226,16 +220,13 @@ class QueryTool(Tool):
         "is_complete": "boolean",
     }  # fmt: skip
 
-    sparql: Annotated[
-        str,
-        Field(
-            max_length=100_000,
-            description="A SPARQL 1.1 SELECT, ASK, CONSTRUCT or DESCRIBE query. The prefixes that `info` lists "
-            "and well-known ones need no declaration. No update, SERVICE, FROM or LOAD.",
-        ),
-    ]
-    limit: Annotated[int, _number_field(1_000, "Rows, or triples, in the result.")] = 50
-    max_seconds: Annotated[float, Field(gt=0, le=120, description="The query is stopped then.")] = 30.0
+    sparql: str = Field(
+        max_length=100_000,
+        description="A SPARQL 1.1 SELECT, ASK, CONSTRUCT or DESCRIBE query. The prefixes that `info` lists "
+        "and well-known ones need no declaration. No update, SERVICE, FROM or LOAD.",
+    )
+    limit: int = _number_field(50, 1_000, "Rows, or triples, in the result.")
+    max_seconds: float = Field(30.0, gt=0, le=120, description="The query is stopped then.")
 
 
 class InfoTool(Tool):
@@ -249,7 +240,7 @@ class InfoTool(Tool):
         "named_graphs": "array", "prefixes": "object", "notes": "array",
     }  # fmt: skip
 
-    limit: Annotated[int, _number_field(500, "About so many kinds, relations and named graphs, each.")] = 25
+    limit: int = _number_field(25, 500, "About so many kinds, relations and named graphs, each.")
 
 
 TOOLS: Mapping[str, type[Tool]] = {

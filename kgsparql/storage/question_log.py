@@ -111,11 +111,13 @@ class QuestionLog(SqliteFile):
         """Return one question; a NotFoundError if the log has none of this number."""
         rows = self.rows(f"{_SELECT}id = ?", (number,))
         if not rows:
-            raise self._missing_question(number)
+            raise NotFoundError(f"{self.path}: no question {number}", hint="kgsparql log lists them")
         return _entry_of_row(rows[0])
 
-    def rate(self, number: int, *, is_right: bool | None = None, right_answers: Sequence[str] | None = None) -> None:
-        """Say whether an answer was right, or what is; what is ``None`` stays as it was.
+    def rate(
+        self, number: int, *, is_right: bool | None = None, right_answers: Sequence[str] | None = None
+    ) -> LoggedQuestion:
+        """Say whether an answer was right, or what is; what is ``None`` stays as it was. Returns what is now there.
 
         :param right_answers: IRIs, or names and values; none says that the graph has no answer.
         :raises NotFoundError: if the log has none of this number.
@@ -127,11 +129,8 @@ class QuestionLog(SqliteFile):
         update = (
             "UPDATE question SET rating = coalesce(?, rating), right_answers = coalesce(?, right_answers) WHERE id = ?"
         )
-        if not self.change(update, (None if is_right is None else int(is_right), given, number)):
-            raise self._missing_question(number)
-
-    def _missing_question(self, number: int) -> NotFoundError:
-        return NotFoundError(f"{self.path}: no question {number}", hint="kgsparql log lists them")
+        self.change(update, (None if is_right is None else int(is_right), given, number))
+        return self.entry(number)
 
 
 def _is_iri(text: str) -> bool:

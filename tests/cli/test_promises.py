@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_group
 
 from kgsparql.cli import app
-from kgsparql.cli._removed import removed_things
+from kgsparql.cli._settings import removed_things
 from tests.cli.conftest import Run
 from tests.endpoints.faults import FaultServer, hang
 from tests.model_server import ModelServer, Slow
