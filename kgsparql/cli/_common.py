@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast, get_type_hints
@@ -73,7 +73,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for one in (_options_of(groups[name]) if name in groups else [parameter])
     ]
 
-    def value_of(name: str, given: Mapping[str, Any]) -> Any:
+    def value_of(name: str, given: Json) -> Any:
         group = groups.get(name)
         return group(**{field.name: given[field.name] for field in fields(group)}) if group else given[name]
 
@@ -134,7 +134,7 @@ def _write_error(error: KgsparqlError, question: str | None) -> None:
         write(json.dumps(made, ensure_ascii=False), None)
 
 
-def _refuse_input_as_output(options: Mapping[str, Any]) -> None:
+def _refuse_input_as_output(options: Json) -> None:
     """Refuse an output file that is also read: by any name of it, in a directory that is read, or in a store."""
     output = options.get("output")
     if not isinstance(output, Path):
@@ -422,8 +422,8 @@ class ShownOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AloneOptions(ShownOptions):
-    """The same for a command that opens no graph."""
+class MessageOptions:
+    """What a command that opens no graph says beside its result."""
 
     quiet: QuietOption = False
     debug: DebugOption = False
@@ -431,3 +431,8 @@ class AloneOptions(ShownOptions):
     def say(self, message: str) -> None:
         """Write a line to stderr, unless ``-q`` is set."""
         say(message, quiet=self.quiet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AloneOptions(MessageOptions, ShownOptions):
+    """How a command that opens no graph shows its result."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -112,7 +112,7 @@ def _toml_of(path: Path) -> Json:
         raise OptionError(f"{path}: {why}", hint=f"mend it; {CONFIG_VARIABLE}=none does without") from error
 
 
-def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) -> Any:
+def _with_paths(key: str, value: Any, folder: Path, found: Json) -> Any:
     """Return a setting with its paths as seen from the folder of its file; the name of an endpoint stays."""
     from kgsparql.graphs.profiles import could_be_alias
 
@@ -134,7 +134,7 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
 class Settings:
     """The settings of a file, by their keys; paths in them are absolute."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Json = field(default_factory=dict)
     file: Path | None = None
 
     def sources(self, given: Sequence[str] | None) -> list[str]:
@@ -254,23 +254,21 @@ class _PlainValue:
         """Make the value of a parameter, as typer makes it."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        about = param.type_descriptor
-        kind, is_plain = about.annotation, about.parameter_info.parser is None
+        kind = param.type_descriptor.annotation
         values = value if isinstance(value, list | tuple) else [value]
-        if is_plain and kind in {str, list[str]} and all(isinstance(one, str) for one in values):
+        if kind in {str, list[str]} and all(isinstance(one, str) for one in values):
             return kind(value)
-        if is_plain and kind in {str, int, float} and ctx.get_parameter_source(param.name).name == "DEFAULT":
+        if kind in {str, int, float} and ctx.get_parameter_source(param.name).name == "DEFAULT":
             return kind(value)
         param._runtime_param = None  # noqa: SLF001 - typer's own
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
 
-def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[str]:
+def _with_settings(ctx: Any, given: Json, args: list[str]) -> list[str]:
     """Set the defaults of a command from the files; return its words, options of the method before those typed."""
-    found = settings()
-    if not found.values:
+    held = settings().values
+    if not held:
         return args
-    held = found.values
     values: Json = {
         own.option: held[key]
         for key, own in KEYS.items()
@@ -278,8 +276,7 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
     }
     values |= {name: ",".join(map(str, values[name])) for name in ("lang", "prices") if name in values}
     unused = ["model", "base_url", "require_model", "trial"] if given.get("no_model") else []
-    typed = given.get("retriever")
-    is_other_method = typed not in {None, values.get("retriever")}
+    is_other_method = given.get("retriever") not in {None, values.get("retriever")}
     if ctx.info_name in _EVALUATIONS or is_other_method:
         unused += ["retriever", "option"]
     for name in unused:

@@ -36,24 +36,20 @@ if TYPE_CHECKING:
 _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 
 
-def opened_dataset(
-    dataset: str, graph: GraphOptions, *, lang: str, limit: int | None, seed: int
-) -> tuple[Dataset, GraphOptions]:
+def _opened_dataset(dataset: str, graph: GraphOptions, asked: RunOptions) -> tuple[Dataset, GraphOptions]:
     """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
 
     The licence, and what could not be read of the dataset, are shown on stderr.
-
-    :param limit: questions that are drawn of it.
     """
     from kgsparql.evaluation.datasets import load, sample
 
-    loaded = load(dataset, language=c.languages(lang)[0])
+    loaded = load(dataset, language=c.languages(asked.lang)[0])
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
     source = f" · {loaded.source}" if loaded.source else ""
     graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
     problems = [f"  {printable(str(problem), 300)}" for problem in loaded.problems]
     graph.say("\n".join(c.most_lines(problems, _MAX_PROBLEMS, "  … and {}: run.json lists them")))
-    drawn = replace(loaded, questions=sample(loaded.questions, limit, seed))
+    drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.seed))
     is_beside = loaded.graph and not graph.kg
     return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
 
@@ -153,7 +149,7 @@ def run(
     begun = Run.open(asked.output) if asked.resume else None
     if begun is None:
         check_new(asked.output)
-    drawn, graph = opened_dataset(dataset, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
+    drawn, graph = _opened_dataset(dataset, graph, asked)
     with opened_to_ask(graph, model, limits, asked, is_one_method=False) as (knowledge, asking):
         graph.say("" if is_with_model or model.no_model else HOW_TO_ADD)
         graph.say("\n".join(notes))
@@ -221,8 +217,7 @@ def compare(
     form: Annotated[str | None, c.format_option("text, csv or json.")] = None,
     output: c.OutputOption = None,
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    told: c.MessageOptions,
 ) -> None:
     """Compare methods: quality with 95 % intervals, which differences are real, by hops, at what cost.
 

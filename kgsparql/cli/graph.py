@@ -32,16 +32,15 @@ def load(
     store: Annotated[Path, c.option("--store DIR", "The store; made if it is not there.")],
     graph: Annotated[bool, c.option("--graph", "Give each file its own named graph.")] = False,
     graph_iri: Annotated[str | None, c.option("--graph-iri IRI", "The same for one file, with this name.")] = None,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
     *,
+    told: c.MessageOptions,
     how: FileOptions,
 ) -> None:
     """Load RDF files into a store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
     from kgsparql.graphs import load_store
     from kgsparql.graphs.files import left_out
 
-    with c.Progress(quiet=quiet) as shown:
+    with c.Progress(quiet=told.quiet) as shown:
         report = load_store(files, store, graph=graph_iri or (graph or None), progress=shown, **how.reading)
     lines = [*filter(None, map(left_out, files))]
     for source in report.loaded:
@@ -49,7 +48,7 @@ def load(
         lines.append(f"loaded {source.source}: {source.triples:,} triples{skipped if source.skipped else ''}")
     lines += [f"unchanged {name}" for name in report.unchanged]
     for line in [*lines, f'ask it: kgsparql ask "…" -k {shlex.quote(str(store))}']:
-        c.say(printable(line, 2_000), quiet=quiet)
+        told.say(printable(line, 2_000))
 
 
 @c.command

@@ -63,8 +63,8 @@ def rate(
     ] = None,
     no_answer: Annotated[bool, c.option("--no-answer", "The graph has no answer.")] = False,
     log: LogOption = None,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    *,
+    told: c.MessageOptions,
 ) -> None:
     """Say whether an answer was right, and what the right answer is."""
     if (up and down) or (right and no_answer):
@@ -73,7 +73,7 @@ def rate(
         raise OptionError("nothing was said", hint='--up, --down, --right "Marie Curie" or --no-answer')
     with _opened_log(log) as opened:
         rated = opened.rate(number, is_right=up if up or down else None, right_answers=[] if no_answer else right)
-    c.say(f"rated {number}: {printable(rated.question, 200)}", quiet=quiet)
+    told.say(f"rated {number}: {printable(rated.question, 200)}")
 
 
 @c.command
@@ -83,8 +83,8 @@ def export(
         str | None, c.format_option("jsonl has all; eval those with right answers, for kgsparql eval.")
     ] = None,
     output: c.OutputOption = None,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
+    *,
+    told: c.MessageOptions,
 ) -> None:
     """Write the questions as JSON Lines, the oldest first; with -f eval as questions with known answers.
 
@@ -101,7 +101,7 @@ def export(
         known = {one.id: line for one in newest.values() if (line := one.evaluation_line()) is not None}
         lines = list(known.values())
         left = len(newest) - len(known)
-        c.say(f"{left:,} left out: the right answer is not known; log rate ID --right …" if left else "", quiet=quiet)
+        told.say(f"{left:,} left out: the right answer is not known; log rate ID --right …" if left else "")
         if not lines:
             raise InputError("no question with a known answer", hint="rate some: kgsparql log rate ID --up")
     c.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), output)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, OptionError, not_installed
@@ -60,7 +60,7 @@ class Comparison:
         return self.means[self.means["by"] == ""]
 
 
-def chosen_metrics(names: Sequence[str] = ()) -> tuple[str, ...]:
+def chosen_metrics(names: Sequence[str]) -> tuple[str, ...]:
     """Check the names of metrics; all for ``all`` or nothing.
 
     :raises OptionError: for a name that is none.
@@ -125,7 +125,7 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
     return table, frame
 
 
-def _row_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _row_names(rows: Sequence[Json]) -> list[str]:
     """Name each row by the method, then the model, then the run, as far as they are needed."""
     models = {row["method"]: {own["model"] for own in rows if own["method"] == row["method"]} for row in rows}
     names = [
@@ -142,7 +142,7 @@ def _compared_runs(
 
     candidates = [name for name in metrics or _COMPARED if METRICS[name].better and scores[name].notna().any()]
     primary = candidates[0] if candidates else ""
-    means = _metric_means(rows, scores, tuple(dict.fromkeys((*shown, *ALWAYS))))
+    means = _metric_means(rows, scores)
     if primary:
         of_row = means[means["by"] == ""].set_index("name")[primary]
         means["order"] = means["name"].map(of_row * (-1 if METRICS[primary].better == "higher" else 1))
@@ -159,7 +159,7 @@ def _compared_runs(
     )  # fmt: skip
 
 
-def _metric_means(rows: pd.DataFrame, scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+def _metric_means(rows: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Average each metric over all questions of a row, and over those of each kind, with 95 % intervals."""
     import pandas as pd
 
@@ -171,7 +171,7 @@ def _metric_means(rows: pd.DataFrame, scores: pd.DataFrame, metrics: Sequence[st
     lines = []
     for name, kind, value, own in parts:
         line = {"name": name, "by": kind, "slice": value, "n": len(own)}
-        for metric in metrics:
+        for metric in filter(METRICS.__contains__, scores):
             found = interval(own[metric].dropna().to_numpy(), is_share=METRICS[metric].group != "cost")
             line |= dict(zip((metric, *(f"{metric} {part}" for part in ("low", "high", "n"))), found, strict=True))
         lines.append(line)
@@ -286,7 +286,7 @@ def _report_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _means_table(
-    title: str, found: Comparison, rows: Sequence[Mapping[str, Any]], metrics: Iterable[str],
+    title: str, found: Comparison, rows: Sequence[Json], metrics: Iterable[str],
     intervals: Collection[str] = (),
 ) -> Iterator[str]:  # fmt: skip
     """Yield a table of means, if there is any; of many metrics, other intervals are in CSV and JSON."""
@@ -297,12 +297,12 @@ def _means_table(
         yield from _section_lines(title, [["method", *shown], *cells], *texts)
 
 
-def _row_title(found: Comparison, row: Mapping[str, Any]) -> str:
+def _row_title(found: Comparison, row: Json) -> str:
     mark = " *" if row["name"] == found.best and len(found.rows) > 1 else ""
     return f"{row['name']}{mark}"
 
 
-def _mean_text(row: Mapping[str, Any], metric: str, intervals: Collection[str]) -> str:
+def _mean_text(row: Json, metric: str, intervals: Collection[str]) -> str:
     """Write a mean, with its interval if it is one of those."""
     text = amount(metric, row[metric])
     if metric not in intervals or text == "–":
@@ -345,7 +345,7 @@ def _difference_table(found: Comparison) -> Iterator[str]:
         )  # fmt: skip
 
 
-def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _kind_table(found: Comparison, rows: Sequence[Json]) -> Iterator[str]:
     """Show the primary metric by the first property of which the questions have some values, but not many."""
     means = found.means
     for kind in KINDS if found.primary else ():
@@ -363,7 +363,7 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
             return
 
 
-def _comparison_notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _comparison_notes(found: Comparison, rows: Sequence[Json]) -> Iterator[str]:
     """Say what is missing, and what cannot be compared as it stands."""
     configs = list({run.path: run.config for run, _ in found.rows.values()}.values())
     yield from dict.fromkeys(note for config in configs for note in _dataset_gaps(config))
@@ -391,7 +391,7 @@ def _comparison_notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> I
         yield f"fewer than {FEW} questions: Wilson's intervals are wide, the others are rough"
 
 
-def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
+def _dataset_gaps(config: Json) -> Iterator[str]:
     """Say how questions and graph of a run are not those of the dataset."""
     if reasons := config.get("left_out"):
         yield f"{counted(len(reasons), 'question')} left out of the dataset, as {printable(reasons[0], 120)}"

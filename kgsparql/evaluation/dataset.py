@@ -12,7 +12,6 @@ from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import asdict, field, fields, frozen
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
-from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL
 from kgsparql.rdf.terms import IRI, BlankNode, Json, Term, Triple, iri, parse_term
 
@@ -175,7 +174,7 @@ class RecordedEvidence:
     """
 
     marker: str
-    triples: tuple[tuple[str, str, str], ...] = ()
+    triples: tuple[tuple[str, ...], ...] = ()
     verified: tuple[bool | None, ...] = ()
 
 
@@ -269,7 +268,13 @@ class Record:
                 )
                 for one in answer.answers
             ),
-            evidence=tuple(map(_recorded_evidence, answer.evidence)),
+            evidence=tuple(
+                RecordedEvidence(
+                    item.marker, tuple(tuple(map(str, cited.triple)) for cited in item.triples),
+                    tuple(cited.verified for cited in item.triples),
+                )
+                for item in answer.evidence
+            ),
             linked=tuple(tuple(str(one.term) for one in (link, *link.candidates)) for link in answer.linked),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
             is_cut_short=any(note.code in CUT_SHORT for note in answer.notes) or any(i.cuts for i in answer.evidence),
@@ -310,8 +315,3 @@ def _table_rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:
         tuple(("", "") if cell is None else (str(cell), answer.labels.get(cell, "")) for cell in row)
         for row in computed.rows
     )
-
-
-def _recorded_evidence(item: EvidenceItem) -> RecordedEvidence:
-    triples = tuple((str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples)
-    return RecordedEvidence(item.marker, triples, tuple(cited.verified for cited in item.triples))

@@ -14,18 +14,18 @@ import errno
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import TypeAdapter
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question, Record, json_form
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FORMAT = 3
@@ -43,7 +43,7 @@ class Run:
     """
 
     path: Path
-    config: Mapping[str, Any]
+    config: Json
 
     @classmethod
     def open(cls, path: Path) -> Run:
@@ -63,7 +63,7 @@ class Run:
             raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}", hint=_ANEW) from error
 
     @classmethod
-    def begin(cls, path: Path, config: Mapping[str, Any], questions: Sequence[Question]) -> Run:
+    def begin(cls, path: Path, config: Json, questions: Sequence[Question]) -> Run:
         """Write the configuration and the questions of a new run.
 
         :raises InputError: if there is something else in the directory.
@@ -116,7 +116,7 @@ class Run:
         found = {record.question: record for record in whole_lines(self.answers_file(method), json_form(Record))}
         return {question.id: found[question.id] for question in self.questions if question.id in found}
 
-    def write_config(self, config: Mapping[str, Any]) -> None:
+    def write_config(self, config: Json) -> None:
         """Write ``run.json``, in one step."""
         with store_errors(self.path):
             replace_text(self.path / "run.json", sealed_json({"format": FORMAT, **config}))
@@ -161,7 +161,7 @@ def check_folder(folder: Path) -> None:
             raise OSError(code, os.strerror(code))
 
 
-def _json_line(data: Mapping[str, Any]) -> str:
+def _json_line(data: Json) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
 
 

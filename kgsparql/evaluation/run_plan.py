@@ -11,10 +11,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from kgsparql import retrievers
 from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Retrieval
@@ -119,7 +120,7 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
 
 
 def load_methods(
-    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], *, model: bool = False
+    names: Sequence[str], options: Mapping[str, Json], *, model: bool = False
 ) -> tuple[list[Method], list[str]]:
     """Load the methods that names stand for, with notes that say what was left out of a group, and why.
 
@@ -145,9 +146,7 @@ def load_methods(
     return methods, notes
 
 
-def configuration(
-    dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sampling: Mapping[str, Any], embedder: str
-) -> Json:
+def configuration(dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sampling: Json, embedder: str) -> Json:
     """Describe a run, as ``run.json`` holds it.
 
     :param dataset: as it was read, before anybody looked for answers.
@@ -189,7 +188,7 @@ def configuration(
     }  # fmt: skip
 
 
-def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
+def check_same(there: Json, wanted: Json, path: Path) -> None:
     """Refuse to resume a run that has another configuration.
 
     :raises InputError: that says what differs.
@@ -302,9 +301,7 @@ QuestionOutcome: TypeAlias = tuple[Question, Record, KgsparqlError | None]
 """What came of a question, and what it, or its model's part, ended with."""
 
 
-def resume_or_begin(
-    knowledge: KnowledgeBase, plan: Plan, path: Path, config: Mapping[str, Any], *, tell: Tell = ignore
-) -> Run:
+def resume_or_begin(knowledge: KnowledgeBase, plan: Plan, path: Path, config: Json, *, tell: Tell = ignore) -> Run:
     """Complete the run in a directory: what is there is kept, the rest is asked.
 
     :param config: from :func:`kgsparql.evaluation.run_plan.configuration`.
@@ -366,13 +363,14 @@ def _outcomes_of_method(
     """
     waiting = iter(questions)
     with ThreadPoolExecutor(plan.workers) as threads:
-        asked = {threads.submit(_outcome_of, knowledge, plan, method, one) for one in islice(waiting, plan.workers)}
+        ask = partial(_outcome_of, knowledge, plan, method)
+        asked = {threads.submit(ask, one) for one in islice(waiting, plan.workers)}
         try:
             while asked:
                 done, asked = wait(asked, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield future.result()
-                    asked |= {threads.submit(_outcome_of, knowledge, plan, method, one) for one in islice(waiting, 1)}
+                    asked |= {threads.submit(ask, one) for one in islice(waiting, 1)}
         except BaseException:
             plan.asking.cancel.set()  # the threads are waited for
             raise

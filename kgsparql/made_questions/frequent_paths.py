@@ -13,6 +13,7 @@ from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import NeighbourGroup, neighbours, predicate_counts
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import MAX_ARMS, Query
@@ -20,8 +21,6 @@ from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import INSTANCE_OF, RDF_TYPE, UNWALKED
 
 T = TypeVar("T")
-
-Progress = Callable[[str, int, int | None], None]
 
 Cell = tuple[int, str]
 """Hops and direction, by which questions are balanced."""
@@ -63,10 +62,6 @@ class SampleSize:
 
 
 FULL = SampleSize()
-
-
-def no_progress(_what: str, _done: int, _total: int | None) -> None:
-    """Tell nobody."""
 
 
 @frozen
@@ -147,7 +142,7 @@ def _sampled_steps(graph: KnowledgeGraph, predicates: Sequence[IRI], limit: int)
 
 def patterns_of(
     graph: KnowledgeGraph, starts: Starts, *, max_hops: int, seed: int, size: SampleSize = FULL,
-    progress: Progress = no_progress,
+    progress: Progress = silent,
 ) -> Patterns:  # fmt: skip
     """Find the property paths that lead somewhere from these starts, with a few queries for each hop.
 

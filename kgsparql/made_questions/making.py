@@ -20,18 +20,17 @@ from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, wording
+from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.frequent_paths import (
     FULL,
     TYPES,
     Cell,
     Patterns,
-    Progress,
     SampleSize,
     Starts,
     cell_of,
     drawn,
-    no_progress,
     patterns_of,
     sampled_starts,
 )
@@ -93,7 +92,7 @@ class MadeQuestion:
 
 def make(
     knowledge: KnowledgeBase, count: int, *, seed: int = 0, max_hops: int = 3, max_answers: int = MAX_ANSWERS,
-    size: SampleSize = FULL, progress: Progress = no_progress,
+    size: SampleSize = FULL, progress: Progress = silent,
 ) -> list[MadeQuestion]:  # fmt: skip
     """Make questions from a graph, the same for the same graph and seed.
 

@@ -15,14 +15,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kgsparql.models.embedding import SentenceTransformerEmbedder, unit_vectors
+from kgsparql.models.embedding import Floats, SentenceTransformerEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_Array = NDArray[np.float32]
 
 _MOST_THREADS = 4  # more gain nothing with a model this small, and an answer is not worth all processors of a server
 _TOKENS_AT_ONCE = 1_024  # of a batch: its widest array has 6 MB, and weights are read once for all of it
@@ -40,16 +37,8 @@ _SHARES = np.array(
 class BertEmbedder(SentenceTransformerEmbedder):
     """Embedder by NumPy; several threads may use it."""
 
-    def embed(self, texts: Sequence[str]) -> _Array:
-        """See :meth:`Embedder.embed`."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        with self._lock:
-            self._weights  # noqa: B018 - loaded by one thread
-        return unit_vectors(self._mean_vectors(texts), len(texts), self.dimension, self.name)
-
     @cached_property
-    def _weights(self) -> dict[str, _Array]:
+    def _weights(self) -> dict[str, Floats]:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
@@ -61,7 +50,9 @@ class BertEmbedder(SentenceTransformerEmbedder):
         self._tokenizer.enable_truncation(_MOST_TOKENS)
         return load_file(directory / "model.safetensors")
 
-    def _mean_vectors(self, texts: Sequence[str]) -> _Array:
+    def _encoded_texts(self, texts: Sequence[str]) -> Floats:
+        with self._lock:
+            self._weights  # noqa: B018 - loaded by one thread
         # One by one: the tokenizer's own threads make every later fork of the process print a warning.
         tokens = [self._tokenizer.encode(text).ids for text in texts]
         order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
@@ -73,7 +64,7 @@ class BertEmbedder(SentenceTransformerEmbedder):
         vectors[order] = found
         return vectors
 
-    def _encode_batch(self, texts: Sequence[Sequence[int]]) -> _Array:
+    def _encode_batch(self, texts: Sequence[Sequence[int]]) -> Floats:
         """Encode texts, the shorter first; their tokens are rows of one array, so nothing is padded."""
         groups, start = [], 0
         for length, own in groupby(texts, key=len):
@@ -94,7 +85,7 @@ class BertEmbedder(SentenceTransformerEmbedder):
             hidden = self._normed_layer(f"{layer}.output", hidden + self._linear_layer(f"{layer}.output", wide))
         return np.concatenate([hidden[rows].reshape(*shape, -1).mean(1) for rows, shape in groups])
 
-    def _attended_to(self, name: str, hidden: _Array, groups: Sequence[tuple[slice, tuple[int, int]]]) -> _Array:
+    def _attended_to(self, name: str, hidden: Floats, groups: Sequence[tuple[slice, tuple[int, int]]]) -> Floats:
         heads = self._config["num_attention_heads"]
         projected = [self._linear_layer(name, hidden, part) for part in ("query", "key", "value")]
         mixed = np.empty_like(hidden)
@@ -106,19 +97,19 @@ class BertEmbedder(SentenceTransformerEmbedder):
             mixed[rows] = (share @ value).swapaxes(1, 2).reshape(-1, hidden.shape[1])
         return mixed
 
-    def _linear_layer(self, name: str, rows: _Array, part: str = "dense") -> _Array:
-        made: _Array = rows @ self._weights[f"{name}.{part}.weight"].T
+    def _linear_layer(self, name: str, rows: Floats, part: str = "dense") -> Floats:
+        made: Floats = rows @ self._weights[f"{name}.{part}.weight"].T
         made += self._weights[f"{name}.{part}.bias"]
         return made
 
-    def _normed_layer(self, name: str, rows: _Array) -> _Array:
+    def _normed_layer(self, name: str, rows: Floats) -> Floats:
         rows -= rows.mean(-1, keepdims=True)
         rows /= np.sqrt(np.square(rows).mean(-1, keepdims=True) + np.float32(self._config["layer_norm_eps"]))
-        made: _Array = rows * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
+        made: Floats = rows * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
         return made
 
 
-def _gelu(wide: _Array) -> _Array:
+def _gelu(wide: Floats) -> Floats:
     """Let through of each number the share of normally distributed ones that are below it, in place."""
     for at in range(0, len(wide), _ROWS):  # so few that they stay in the processor's cache: a third of the time
         rows = wide[at : at + _ROWS]

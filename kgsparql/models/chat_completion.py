@@ -104,7 +104,7 @@ def estimated_tokens(*turns: str) -> int:
 # --- Replies
 
 
-def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyError | None]:
+def text_of(reply: Json, purpose: str) -> tuple[str, ModelReplyError | None]:
     """Read the text of a reply, and the error if it cannot be used."""
     choices = reply.get("choices")
     choice = _object_in(choices[0] if isinstance(choices, list) and choices else None)
@@ -129,7 +129,7 @@ def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyErro
     return text, ModelReplyError(f"the model's reply ({purpose}) {what}", code=code, hint=hint)
 
 
-def _text_elsewhere(message: Mapping[str, Any]) -> str:
+def _text_elsewhere(message: Json) -> str:
     """Return the reply of a message without content: the one call of a tool, or the end of what is called reasoning."""
     calls = message.get("tool_calls")
     call = _object_in(calls[0] if isinstance(calls, list) and len(calls) == 1 else None).get("function")
@@ -141,7 +141,7 @@ def _text_elsewhere(message: Mapping[str, Any]) -> str:
     return str(said or (reasoning if is_reply else ""))
 
 
-def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) -> tuple[int, int]:
+def tokens_of(reply: Json, reserved: tuple[int, int], text: str) -> tuple[int, int]:
     """Read prompt and completion tokens as the server counts them; estimated where it gives no usable number.
 
     None is usable that cannot be: no token for a text, or more than any model takes.

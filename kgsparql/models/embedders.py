@@ -7,10 +7,8 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgsparql.errors import (
     EmbeddingError,
@@ -26,6 +24,7 @@ from kgsparql.models.embedding import (
     INSTALL_HINT,
     VECTORS_HINT,
     Embedder,
+    Floats,
     LocalModel,
     SentenceTransformerEmbedder,
     find_model,
@@ -36,9 +35,6 @@ from kgsparql.storage.sqlite_file import SqliteFile
 
 VECTORS = "vectors.sqlite"  # the file of vectors in the cache directory
 MOST_VECTORS = 300_000  # then the oldest go: one of 384 numbers takes about 1.7 kB
-
-Vector = NDArray[np.float32]
-T = TypeVar("T")
 
 
 _KEYS_AT_ONCE = 500
@@ -105,7 +101,7 @@ class OpenAIEmbedder:
             self.embed(["a"])
         return self._dimension or 0
 
-    def embed(self, texts: Sequence[str]) -> Vector:
+    def embed(self, texts: Sequence[str]) -> Floats:
         """See :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
@@ -116,7 +112,7 @@ class OpenAIEmbedder:
         """Close the connection; the next text opens another."""
         self._client.close()
 
-    def _vectors_of_batch(self, texts: Sequence[str]) -> Vector:
+    def _vectors_of_batch(self, texts: Sequence[str]) -> Floats:
         try:
             # A server may refuse an empty input, so a space stands for it.
             reply = self._client.embeddings({"model": self._model, "input": [text or " " for text in texts]})
@@ -163,7 +159,7 @@ class CachedEmbedder:
         """See :attr:`Embedder.dimension`; known from kept vectors without loading the model."""
         return self._dimension or self.embedder.dimension
 
-    def embed(self, texts: Sequence[str]) -> Vector:
+    def embed(self, texts: Sequence[str]) -> Floats:
         """See :meth:`Embedder.embed`; each distinct text is embedded once."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
@@ -186,7 +182,7 @@ class CachedEmbedder:
         for used in (self._store, self.embedder):
             getattr(used, "close", lambda: None)()
 
-    def _new_vectors(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Vector]:
+    def _new_vectors(self, texts: Sequence[str], keys: Mapping[str, bytes]) -> dict[bytes, Floats]:
         if not texts:
             return {}
         found = {keys[text]: vector for text, vector in zip(texts, self.embedder.embed(texts), strict=True)}
@@ -219,9 +215,9 @@ class VectorStore(SqliteFile):
     again = "the vectors are made again"
     room = "clear them: kgsparql cache --clear vectors"
 
-    def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         """Return the vectors that are kept, by key, without damaged ones."""
-        found: dict[bytes, Vector] = {}
+        found: dict[bytes, Floats] = {}
         for at in range(0, len(keys), _KEYS_AT_ONCE):
             batch = keys[at : at + _KEYS_AT_ONCE]
             marks = ",".join("?" * len(batch))
@@ -230,7 +226,7 @@ class VectorStore(SqliteFile):
                     found[key] = np.frombuffer(data[:-4], dtype="<f4")
         return found
 
-    def put(self, vectors: Mapping[bytes, Vector]) -> None:
+    def put(self, vectors: Mapping[bytes, Floats]) -> None:
         """Keep vectors; they replace earlier ones with the same keys."""
         now = int(time.time())
         numbers = ((key, np.asarray(vector, dtype="<f4").tobytes()) for key, vector in vectors.items())

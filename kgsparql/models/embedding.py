@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ _WEIGHT_FILE = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetens
 _HUB_TIMEOUT_S = 5.0
 
 
+Floats: TypeAlias = NDArray[np.float32]
+
+
 class Embedder(Protocol):
     """Maker of vectors of length 1 from texts; their dot product is their cosine."""
 
@@ -49,7 +52,7 @@ class Embedder(Protocol):
         """Return the length of a vector."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Floats:
         """Make vectors of shape ``(n_texts, dimension)``, each of length 1, in the order of the texts.
 
         :raises EmbeddingError: if the model cannot be loaded or reached, or returns something else than vectors.
@@ -57,7 +60,7 @@ class Embedder(Protocol):
         ...
 
 
-def unit_vectors(vectors: NDArray[np.float32], count: int, dimension: int | None, name: str) -> NDArray[np.float32]:
+def unit_vectors(vectors: Floats, count: int, dimension: int | None, name: str) -> Floats:
     """Scale vectors to length 1.
 
     :param dimension: of earlier vectors; ``None`` for the first.
@@ -195,15 +198,18 @@ class SentenceTransformerEmbedder:
         """See :attr:`Embedder.dimension`."""
         return self._model.dimension or int(self._loaded_encoder.get_embedding_dimension())
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Floats:
         """See :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
+        return unit_vectors(self._encoded_texts(texts), len(texts), self.dimension, self.name)
+
+    def _encoded_texts(self, texts: Sequence[str]) -> Floats:
         with self._lock:  # the tokenizer serves one thread at a time
             vectors = self._loaded_encoder.encode(
                 list(texts), batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
             )
-        return unit_vectors(np.asarray(vectors, dtype=np.float32), len(texts), self.dimension, self.name)
+        return np.asarray(vectors, dtype=np.float32)
 
     @cached_property
     def _loaded_encoder(self) -> Any:

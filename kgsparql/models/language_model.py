@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -193,7 +192,7 @@ class LanguageModel(ClosedAtExit):
                     self._keep_reply(CAPABILITIES, self.server_and_model, asdict(capabilities), emit)
                 return chat
 
-    def _keep_reply(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit) -> None:
+    def _keep_reply(self, kind: str, request: Json, reply: Json, emit: Emit) -> None:
         if (cache := self.response_cache) is not None:
             cache.tried(lambda: cache.put(kind, request, reply), partial(_note_error, emit))
 

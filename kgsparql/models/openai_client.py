@@ -11,7 +11,6 @@ import os
 import re
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -99,7 +98,7 @@ class OpenAIClient(ClosedAtExit):
         self._client: Any = None
 
     def chat(
-        self, body: Mapping[str, Any], *, timeout_s: float | None = None, began: float | None = None,
+        self, body: Json, *, timeout_s: float | None = None, began: float | None = None,
         cancel: threading.Event | None = None,
     ) -> Json:  # fmt: skip
         """Return the JSON object that the server replies to a request for a completion, whatever is in it.
@@ -116,7 +115,7 @@ class OpenAIClient(ClosedAtExit):
         path, most = "/chat/completions", CHAT_BYTES
         return self._final_reply(path, body, max_bytes=most, timeout_s=timeout_s, began=began, cancel=cancel)
 
-    def embeddings(self, body: Mapping[str, Any]) -> Json:
+    def embeddings(self, body: Json) -> Json:
         """Return the JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
         return self._final_reply("/embeddings", {"encoding_format": "float", **body}, max_bytes=EMBEDDINGS_BYTES)
 
@@ -163,7 +162,7 @@ class OpenAIClient(ClosedAtExit):
         return OpenAI(base_url=self.base_url, api_key=self._key or "none", max_retries=0, http_client=http)
 
     def _final_reply(
-        self, path: str, body: Mapping[str, Any] | None, *, max_bytes: int, timeout_s: float | None = None,
+        self, path: str, body: Json | None, *, max_bytes: int, timeout_s: float | None = None,
         began: float | None = None, cancel: threading.Event | None = None,
     ) -> Json:  # fmt: skip
         """Send a request until it is answered, or is not to be sent again."""
@@ -185,7 +184,7 @@ class OpenAIClient(ClosedAtExit):
             (cancel or threading.Event()).wait(pause_s)
         raise AssertionError("a last try returns or raises")
 
-    def _written_request(self, path: str, body: Mapping[str, Any] | None) -> HttpRequest:
+    def _written_request(self, path: str, body: Json | None) -> HttpRequest:
         """Have openai write a request, with its headers."""
         try:
             if body is None:

@@ -225,11 +225,7 @@ def layout_in_layers(labels: Sequence[str], edges: Sequence[_Joined], layers: Se
     """
     columns = [[node for node, at in enumerate(layers) if at == layer] for layer in sorted(set(layers))]
     layer = {node: at for at, column in enumerate(columns) for node in column}
-    beside: dict[int, list[int]] = {node: [] for node in layer}
-    for source, target, _ in edges:
-        if layer[source] != layer[target]:
-            beside[source].append(target)
-            beside[target].append(source)
+    beside = _neighbours_of(len(labels), (edge for edge in edges if layer[edge[0]] != layer[edge[1]]))
     height: dict[int, float] = {}  # in its column: 0 at the top, 1 at the bottom
 
     def mean_height(node: int) -> float:
@@ -250,20 +246,25 @@ def layout_in_layers(labels: Sequence[str], edges: Sequence[_Joined], layers: Se
     return [(across[at][0], rows[node], across[at][1], 30, at) for node, at in sorted(layer.items())]
 
 
-def _hops_from(firsts: Collection[int], count: int, edges: Iterable[_Joined]) -> list[int]:
-    """Count the steps to each node from the first ones; a part without any starts from its first node."""
-    near: dict[int, list[int]] = {node: [] for node in range(count)}
+def _neighbours_of(count: int, edges: Iterable[_Joined]) -> list[list[int]]:
+    near: list[list[int]] = [[] for _ in range(count)]
     for source, target, _ in edges:
         near[source].append(target)
         near[target].append(source)
+    return near
+
+
+def _hops_from(firsts: Collection[int], count: int, edges: Iterable[_Joined]) -> list[int]:
+    """Count the steps to each node from the first ones; a part without any starts from its first node."""
+    near = _neighbours_of(count, edges)
     found: dict[int, int] = {}
-    for start in (sorted(firsts), *([node] for node in near)):
+    for start in (sorted(firsts), *([node] for node in range(count))):
         wave, hops = [node for node in start if node not in found], 0
         while wave:
             found.update(dict.fromkeys(wave, hops))
             wave = list(dict.fromkeys(far for node in wave for far in near[node] if far not in found))
             hops += 1
-    return [found[node] for node in near]
+    return [found[node] for node in range(count)]
 
 
 # -- The same as SVG: no script, no reference; all that a graph says is text in it ------------------

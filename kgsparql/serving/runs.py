@@ -11,10 +11,9 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, event_json
@@ -45,14 +44,14 @@ class AskedRun:
 
     question: str
     asking: AskOptions
-    settings: Mapping[str, Any]
+    settings: Json
     meanings: list[Json] | None = None
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     events: list[Json] = field(default_factory=list)
     left_out: int = 0
     draft: Answer | None = None
     frozen: Json | None = None
-    error: Mapping[str, Any] | None = None
+    error: Json | None = None
     watchers: int = 0
     was_watched: bool = False
     seen_at: float = field(default_factory=time.monotonic)
@@ -146,7 +145,7 @@ class Runs:
                 run.asking = replace(run.asking, emit=ignore)  # it held the run: a circle that is rarely looked for
 
 
-def corrected(run: Mapping[str, Any], link: int, candidate: int) -> list[Json]:
+def corrected(run: Json, link: int, candidate: int) -> list[Json]:
     """Put a candidate in the place of one of the links of a run, which becomes a candidate itself.
 
     >>> paris = {"mention": "Paris", "start": 9, "end": 14, "term": "Paris", "candidates": [{"term": "Paris (Texas)"}]}
@@ -174,7 +173,7 @@ class KeptRuns:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def put(self, name: str, run: Mapping[str, Any]) -> None:
+    def put(self, name: str, run: Json) -> None:
         """Keep a run."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_text(self._directory / f"{name}.json", sealed_json(run, indent=None), mode=0o600)
@@ -208,7 +207,7 @@ _ABBREVIATION = re.compile(r"(?:^|[\s.(])(?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|No|vs|ca|
 _INITIAL = re.compile(r"(?:^|[\s.(])(\w)\.$")
 
 
-def run_words(run: Mapping[str, Any]) -> Json:
+def run_words(run: Json) -> Json:
     """Say of a finished run what a page reads beside it: its sentences, gaps, notes and meter."""
     if "answer" not in run:
         return {}
@@ -234,7 +233,7 @@ def page_error(error: KgsparqlError) -> Json:
     return {**error_json(error), "message": without_commands(error.message), "hint": without_commands(error.hint)}
 
 
-def said_by(answer: Mapping[str, Any]) -> list[Json]:
+def said_by(answer: Json) -> list[Json]:
     r"""Split an answer's text into lines: whether each is an aside, and its sentences: ``parts`` and ``rests``.
 
     A part is text, or a list of markers. Only a sentence that a model wrote may rest on nothing.
@@ -276,7 +275,7 @@ def sentences(line: str) -> Iterator[str]:
     yield line[begun:]
 
 
-def _rests_on_evidence(sentence: str, claims: Sequence[Mapping[str, Any]]) -> bool:
+def _rests_on_evidence(sentence: str, claims: Sequence[Json]) -> bool:
     if _CITED.search(sentence) or not re.search(r"\w{2}", sentence):
         return True
     text = sentence.strip()

@@ -242,8 +242,8 @@ class BoundedQueries(ClosedAtExit):
         cancel = threading.Event()
         self._running.add(cancel)
         try:
-            work = partial(self._run_in_thread, query, form, cancel, is_explained=is_explained)
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            run_in_thread = asyncio.get_running_loop().run_in_executor
+            return await run_in_thread(self._threads, self._run_query, query, form, cancel, is_explained)
         finally:
             cancel.set()
             self._running.discard(cancel)
@@ -261,8 +261,8 @@ class BoundedQueries(ClosedAtExit):
         finally:
             self._waiting -= 1
 
-    def _run_in_thread(
-        self, query: CheckedQuery, form: str, cancel: threading.Event, *, is_explained: bool
+    def _run_query(
+        self, query: CheckedQuery, form: str, cancel: threading.Event, is_explained: bool
     ) -> tuple[bytes, int, str, str]:
         if cancel.is_set():
             raise CancelledError("the query was stopped before it began")

@@ -256,7 +256,7 @@ class Toolbox:
         self._knowledge, self._asking = knowledge, asking or AskOptions()
 
     def call_tool(
-        self, name: str, arguments: Mapping[str, Any] | str, *, cancel: threading.Event | None = None,
+        self, name: str, arguments: Json | str, *, cancel: threading.Event | None = None,
         emit: Emit = ignore,
     ) -> Json:  # fmt: skip
         """Call a tool, and return a JSON object; several threads may do so at once.

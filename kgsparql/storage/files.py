@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
+from kgsparql.rdf.terms import Json
 
 _DIGEST = "sha256"
 
@@ -91,7 +92,7 @@ def digest_of(data: object) -> str:
     return hashlib.sha256(data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def sealed_json(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
+def sealed_json(data: Json, *, indent: int | None = 1) -> str:
     """Write a JSON object with its digest as text."""
     return f"{json.dumps({**data, _DIGEST: digest_of(data)}, indent=indent)}\n"
 

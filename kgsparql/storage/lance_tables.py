@@ -7,7 +7,7 @@ import mmap
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -95,7 +95,7 @@ class Tables:
         sizes = data.get("sizes")  # 0.2 kept digests
         return data if sizes and are_whole(self.directory, sizes) else None
 
-    def publish(self, manifest: Mapping[str, Any]) -> None:
+    def publish(self, manifest: Json) -> None:
         """Replace the manifest in one step."""
         names = json.dumps({name: value for name, value in manifest.items() if name != "sizes"})
         with errors_translated(self.directory):
