@@ -45,15 +45,11 @@ def format_option(help: str) -> Any:  # noqa: A002 - as typer has it
 
 LangOption = Annotated[str, option("--lang TAGS", "Languages of labels, the preferred first: en,de,fr.")]
 DirectionOption = Annotated[str, option("--direction WAY", "Walk triples: both, forward or inverse.")]
-TextOrJsonOption = Annotated[str | None, format_option("Output: text or json.")]
 QuietOption = Annotated[bool, option("-q --quiet", "Only the result and errors.")]
-VerboseOption = Annotated[int, option("-v --verbose", "Show the steps on stderr; -vv also every query.", count=True)]
 EmbedderOption = Annotated[str, option("--embedder SPEC", "As for ask.", envvar="KGSPARQL_EMBEDDER")]
 CompleteOption = Annotated[
     bool, option("--complete/--no-complete", "Follow a way that was chosen to every answer on it.")
 ]
-BaseUrlOption = Annotated[str | None, option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")]
-ReproducibleOption = Annotated[bool, option("--reproducible", "Leave out what differs between runs.")]
 DebugOption = Annotated[bool, option("--debug", "Show where an error came from.")]
 
 
@@ -263,7 +259,9 @@ def most_lines(lines: Sequence[str], most: int, more: str) -> list[str]:
 
 def languages(text: str) -> tuple[str, ...]:
     """Return the language tags in ``en,de``, the preferred first."""
-    tags = tuple(tag for tag in (part.strip() for part in text.split(",")) if tag)
+    from kgsparql.linking.words import comma_separated
+
+    tags = comma_separated(text)
     if not tags:
         raise InputError("--lang is empty", hint="for example --lang en,de")
     for tag in tags:
@@ -402,7 +400,7 @@ OutputOption = Annotated[
 class ShownOptions:
     """How a result is shown: as text or JSON, on stdout or in a file."""
 
-    form: TextOrJsonOption = None
+    form: Annotated[str | None, format_option("Output: text or json.")] = None
     output: OutputOption = None
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -228,8 +228,9 @@ def _prices_of(text: str | None) -> Prices | None:
     except ValueError:
         prices = []
     if len(prices) != 2 or not all(0 <= one < math.inf for one in prices):
-        hint = "two numbers from 0 on, for example --prices 0.15,0.60"
-        raise OptionError(f"--prices {printable(text, 40)}", hint=hint)
+        raise OptionError(
+            f"--prices {printable(text, 40)}", hint="two numbers from 0 on, for example --prices 0.15,0.60"
+        )
     return Prices(*prices)
 
 
@@ -270,25 +271,21 @@ def opened_to_ask(
         yield knowledge, AskOptions(budget=budget, model=used, **own)
 
 
-@contextmanager
-def logged(path: Path | None, question: str) -> Iterator[Callable[[Answer], Answer]]:
-    """Make a function that logs an answer and gives it back; an error of ours that leaves the block is logged too."""
-
-    def add(answer: Answer) -> Answer:
-        if path is not None:
-            from kgsparql.answering.answer_json import answer_to_json
-
-            _add_to_log(path, answer_to_json(answer))
-        return answer
+def logged_answer(knowledge: KnowledgeBase, question: str, asking: AskOptions, path: Path | None) -> Answer:
+    """Answer a question, and log the answer, or the error of ours that it ends with."""
+    if path is None:
+        return knowledge.answer(question, asking)
+    from kgsparql.answering.answer_json import answer_to_json, unanswered_json
 
     try:
-        yield add
-    except KgsparqlError as error:
-        if path is not None and not isinstance(error, CancelledError):
-            from kgsparql.answering.answer_json import unanswered_json
-
-            _add_to_log(path, unanswered_json(question, error))
+        answer = knowledge.answer(question, asking)
+    except CancelledError:
         raise
+    except KgsparqlError as error:
+        _add_to_log(path, unanswered_json(question, error))
+        raise
+    _add_to_log(path, answer_to_json(answer))
+    return answer
 
 
 def _add_to_log(path: Path, answer: Mapping[str, Any]) -> None:

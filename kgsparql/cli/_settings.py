@@ -76,8 +76,7 @@ def _read_settings(path: Path) -> Json:
     try:
         return {key: _with_paths(key, _checked_setting(key, own), path.parent, written) for key, own in written.items()}
     except ValueError as error:
-        hint = "docs/settings.md shows a whole file"
-        raise OptionError(f"{path}: {printable(str(error), 300)}", hint=hint) from error
+        raise OptionError(f"{path}: {printable(error, 300)}", hint="docs/settings.md shows a whole file") from error
 
 
 def _checked_setting(key: str, value: Any) -> Any:
@@ -108,7 +107,7 @@ def _toml_of(path: Path) -> Json:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else f"not TOML: {printable(str(error), 200)}"
+        why = error.strerror if isinstance(error, OSError) else f"not TOML: {printable(error, 200)}"
         raise OptionError(f"{path}: {why}", hint=f"mend it; {CONFIG_VARIABLE}=none does without") from error
 
 

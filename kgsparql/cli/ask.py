@@ -23,7 +23,7 @@ from kgsparql.cli._options import (
     LogOption,
     MethodOption,
     ModelOptions,
-    logged,
+    logged_answer,
     opened_to_ask,
 )
 from kgsparql.dataclasses import frozen, replace
@@ -58,9 +58,7 @@ class AnswerOptions:
     retriever: Annotated[
         str | None,
         c.option(
-            "-r --retriever NAME",
-            "The method.",
-            show_default="query_plan for what must be computed, else path_ranking",
+            "-r --retriever NAME", "The method.", show_default="query_plan for what must be computed, else path_ranking"
         ),
     ] = None
     option: MethodOption = None
@@ -105,8 +103,8 @@ class AnswerOptions:
         bool, c.option("--safe-cells", "In CSV, put ' before a cell that a spreadsheet would calculate.")
     ] = False
     log: LogOption = None
-    reproducible: c.ReproducibleOption = False
-    verbose: c.VerboseOption = 0
+    reproducible: Annotated[bool, c.option("--reproducible", "Leave out what differs between runs.")] = False
+    verbose: Annotated[int, c.option("-v --verbose", "Show the steps on stderr; -vv also every query.", count=True)] = 0
 
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
         """Return the format of the output; refuse a question that cannot be one, or not with these sources."""
@@ -148,15 +146,13 @@ def ask(
     emit = partial(c.say_step, verbose=0 if graph.quiet else how.verbose, drafts=is_drafted)
     with opened_to_ask(graph, model, limits, how, emit=emit) as (knowledge, opened):
         asking = opened.about(knowledge.resolve(name) for name in how.entity or ())
-        told_graphs = len(graph.sources) > 1
-        rendered = partial(_rendered_answer, form=form, how=how, told_graphs=told_graphs)
+        rendered = partial(_rendered_answer, form=form, how=how, told_graphs=len(graph.sources) > 1)
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
             graph.say(without)
             _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
             return
-        with logged(how.log, question) as log:
-            answer = log(knowledge.answer(question, asking))
+        answer = logged_answer(knowledge, question, asking, how.log)
         result = rendered(answer, verbose=how.verbose)
         graph.say(without)
         c.write(result, how.output)
@@ -243,16 +239,16 @@ def _answer_lines(
     if (first := next(lines, None)) is None:
         if how.interactive:
             return
-        hint = "one a line: kgsparql ask - -k data.ttl < questions.txt"
-        raise NotFoundError("no question came from stdin", hint=hint)
+        raise NotFoundError(
+            "no question came from stdin", hint="one a line: kgsparql ask - -k data.ttl < questions.txt"
+        )
     codes: set[int] = set()
     before: Answer | None = None
     waiting = _Waiting(0.0 if how.interactive else _MOST_WAITED_S)
 
     def answer_of(question: str) -> Answer | KgsparqlError:
         try:
-            with logged(how.log, question) as log:
-                return log(knowledge.answer(question, replace(asking, after=before)))
+            return logged_answer(knowledge, question, replace(asking, after=before), how.log)
         except CancelledError:
             raise
         except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
@@ -349,5 +345,8 @@ def _asked_line(number: int, text: str) -> AskedLine:
                 return AskedLine(name, asked.strip())
     except (ValueError, RecursionError) as error:
         why = f"is not JSON: {error}"
-    hint = 'a line is a question, or {"id": "a7", "question": "Who …?"}'
-    return AskedLine(name, printable(text, 80), InputError(f"line {number} {why}", hint=hint))
+    return AskedLine(
+        name,
+        printable(text, 80),
+        InputError(f"line {number} {why}", hint='a line is a question, or {"id": "a7", "question": "Who …?"}'),
+    )

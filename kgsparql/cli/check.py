@@ -27,8 +27,7 @@ _MORE = "{}: -f json"
 def check(
     graph: GraphOptions,
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="ANSWER…", help="What ask -f json or jsonl wrote; - for stdin."),
+        list[str], typer.Argument(metavar="ANSWER…", help="What ask -f json or jsonl wrote; - for stdin.")
     ],
     to: c.ShownOptions,
     timeout: Annotated[float, c.option("--max-seconds SECONDS", "For each answer in the file.", min=0.1)] = 60.0,

@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._options import (
-    HOW_TO_ADD,
-    GraphOptions,
-    LimitOptions,
-    ModelOptions,
-    opened_to_ask,
-    options_of,
-)
+from kgsparql.cli._options import HOW_TO_ADD, GraphOptions, LimitOptions, ModelOptions, opened_to_ask, options_of
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import DataError, InputError
 from kgsparql.linking.words import comma_separated, counted
@@ -47,7 +40,7 @@ def _opened_dataset(dataset: str, graph: GraphOptions, asked: RunOptions) -> tup
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
     source = f" · {loaded.source}" if loaded.source else ""
     graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
-    problems = [f"  {printable(str(problem), 300)}" for problem in loaded.problems]
+    problems = [f"  {printable(problem, 300)}" for problem in loaded.problems]
     graph.say("\n".join(c.most_lines(problems, _MAX_PROBLEMS, "  … and {}: run.json lists them")))
     drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.seed))
     is_beside = loaded.graph and not graph.kg
@@ -154,12 +147,13 @@ def run(
         graph.say("" if is_with_model or model.no_model else HOW_TO_ADD)
         graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)
-        workers = asked.workers or (4 if is_with_model or knowledge.graph.is_remote else 1)
         plan = plans.Plan(
-            questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics, workers=workers,
+            questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics,
+            workers=asked.workers or (4 if is_with_model or knowledge.graph.is_remote else 1),
         )  # fmt: skip
-        sampling = {"limit": asked.limit, "seed": asked.seed, **gaps}
-        config = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
+        config = plans.configuration(
+            drawn, knowledge, plan, sampling={"limit": asked.limit, "seed": asked.seed, **gaps}, embedder=asked.embedder
+        )
         graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}; --resume goes on")
         with _tally_bar(graph) as tell:
             plans.resume_or_begin(knowledge, plan, asked.output, config, tell=tell)
@@ -182,7 +176,7 @@ def _known_questions(
             hint="is it the graph that the questions are about? name it with -k",
         )
     known = answered(dataset, knowledge)
-    left_out = [printable(str(problem), 200) for problem in known.problems]
+    left_out = [printable(problem, 200) for problem in known.problems]
     without = sum(question.answers == () for question in known.questions)
     return known.questions, {"left_out": left_out, "missing_share": round(share, 4), "without_answer": without}
 

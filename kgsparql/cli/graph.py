@@ -113,8 +113,9 @@ def find(
         found = knowledge.find(text, limit=how.limit)
     if not found:
         if knowledge.is_empty:
-            message = f"{knowledge.graph.name} holds no triples"
-            raise NotFoundError(message, code="E_EMPTY_GRAPH", hint="is it the right file?")
+            raise NotFoundError(
+                f"{knowledge.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
+            )
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
     wanted, least = set(words_of(normalised(text))), _MIN_SHARE_OF_BEST * found[0].score
     named = {one.term for one in found if not wanted.isdisjoint(words_of(normalised(one.label)))}
@@ -238,7 +239,7 @@ def _end_text(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) 
 
 def _say_cuts(cuts: Iterable[Cut], graph: GraphOptions, how: LookupOptions) -> None:
     for cut in () if how.is_json else cuts:
-        graph.say(f"cut: {printable(str(cut), 300)}")
+        graph.say(f"cut: {printable(cut, 300)}")
 
 
 def _curie_of(knowledge: KnowledgeBase, term: Term) -> str:

@@ -56,7 +56,9 @@ class CheckResult(NamedTuple):
 def doctor(
     kg: KgOption = None,
     model: Annotated[str | None, c.option("-m --model NAME", "A language model. Default: KGSPARQL_MODEL.")] = None,
-    base_url: c.BaseUrlOption = None,
+    base_url: Annotated[
+        str | None, c.option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")
+    ] = None,
     embedder: c.EmbedderOption = "auto",
     timeout: Annotated[float, c.option("--timeout SECONDS", "For each thing asked over the network.", min=0.1)] = 10.0,
     *,
@@ -165,8 +167,11 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> 
     """Ask a model one small question, past the cache; without a name, the one that the server has."""
     key = f"{KEY_VARIABLE} is {'set' if os.environ.get(KEY_VARIABLE) else 'not set'}"
     if not name and not base_url:
-        hint = "candidates are ranked without one. Add one with -m MODEL or --base-url URL: docs/models.md"
-        return CheckResult(f"none is named; {key}", hint, "absent")
+        return CheckResult(
+            f"none is named; {key}",
+            "candidates are ranked without one. Add one with -m MODEL or --base-url URL: docs/models.md",
+            "absent",
+        )
     from kgsparql.budget import Budget, Usage
     from kgsparql.events import ignore
     from kgsparql.models.chat_completion import Call
@@ -261,8 +266,7 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
 
     for kind in kinds:
         if kind not in {*_KINDS, "all"}:
-            hint = f"one of: {', '.join(_KINDS)}, all"
-            raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=hint)
+            raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(_KINDS)}, all")
     freed: dict[str, int] = {}
     for kind in _KINDS if "all" in kinds else dict.fromkeys(kinds):
         freed[kind] = 0
@@ -292,8 +296,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of an answer, and of what stands for one where there is none."""
     if what != "answer":
-        hint = "there is one: kgsparql schema answer"
-        raise InputError(f"no schema {printable(what, 40)!r}", hint=hint)
+        raise InputError(f"no schema {printable(what, 40)!r}", hint="there is one: kgsparql schema answer")
     from kgsparql.answering.answer_json import answer_schema
 
     c.write_json(answer_schema(), output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,15 +39,18 @@ def query(
     from kgsparql.graphs.user_query import FORMATS, GraphQueries, check, is_nothing, serialise, why_nothing
 
     text = _query_text(text, graph.sources)
-    with ExitStack() as stack:
-        shown = stack.enter_context(c.Progress(quiet=graph.quiet))
-        opened = open_graph(
-            graph.sources, progress=shown, notes=graph.say, endpoint_timeout_s=graph.endpoint_timeout, **graph.reading
-        )
+    with (
+        c.Progress(quiet=graph.quiet) as shown,
+        closing(
+            open_graph(
+                graph.sources, progress=shown, notes=graph.say, endpoint_timeout_s=graph.endpoint_timeout,
+                **graph.reading,
+            )
+        ) as opened,
+    ):  # fmt: skip
         prefixes = PrefixMap.default().merged(opened.prefixes)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
-        stack.callback(opened.close)
         run = GraphQueries(opened, note=graph.say).run_checked
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
@@ -101,8 +104,10 @@ def plan(
     with graph.opened(lang=lang) as knowledge:
         planned = knowledge.plan(question)
     if not (to.is_json or planned.named or planned.candidates):
-        message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
-        raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
+        raise NotFoundError(
+            f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan",
+            hint="search its names: kgsparql find TEXT -k GRAPH",
+        )
     to.write(_question_json(planned), _question_lines(planned, verbose=bool(verbose)))
     found = planned.computed
     if planned.chosen is None or found is None or planned.doubts or found.left_out or found.is_no_number:

@@ -141,8 +141,9 @@ def token_for(host: str) -> str:
     """Return the token that requests need: from the environment, else one made for an address that others can reach."""
     given = os.environ.get(TOKEN_VARIABLE, "")
     if given and not re.fullmatch(r"[A-Za-z0-9_-]{16,}", given):
-        hint = "16 or more of A-Z a-z 0-9 - _"
-        raise OptionError(f"{TOKEN_VARIABLE} is too short, or has other characters", hint=hint)
+        raise OptionError(
+            f"{TOKEN_VARIABLE} is too short, or has other characters", hint="16 or more of A-Z a-z 0-9 - _"
+        )
     return given or ("" if host in {"127.0.0.1", "::1", "localhost"} else secrets.token_urlsafe(24))
 
 
@@ -152,13 +153,11 @@ def _serve_at(host: str, port: int, path: str, token: str, app_at: Callable[[int
 
     is_v6, is_page = ":" in host, path == "/"
     try:  # whoever reads the address may come before the server is ready
-        family = socket.AF_INET6 if is_v6 else socket.AF_INET
-        listening = socket.create_server((host, port), family=family, backlog=128)
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if is_v6 else socket.AF_INET, backlog=128)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else each reply of a connection waits 40 ms
     except OSError as error:
         message = f"cannot listen at {printable(host, 100)} port {port}: {error.strerror or error}"
-        hint = f"another port: --port {port + 1}, or --port 0 for one that is free"
-        raise InputError(message, hint=hint) from error
+        raise InputError(message, hint=f"another port: --port {port + 1}, or --port 0 for one that is free") from error
     with listening:
         bound = listening.getsockname()[1]
         # One that was made is printed, since nobody knows it; of the user's own, the name of the variable.

@@ -108,7 +108,7 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
             for question, record in pairs:
                 kinds = {"hops": question.hops or "", "type": question.type, "direction": question.direction}
                 values = {metric: METRICS[metric].of(question, record) for metric in metrics}
-                said = {kind: printable(str(value), 60) for kind, value in kinds.items()}
+                said = {kind: printable(value, 60) for kind, value in kinds.items()}
                 scores.append({"row": len(rows), "key": (question.id, question.text), **said, **values})
             rows.append({
                 "dataset": printable(run.dataset, 100), "method": method, "model": printable(model, 100),

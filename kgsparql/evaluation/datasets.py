@@ -29,14 +29,7 @@ from kgsparql.errors import (
     why_invalid,
 )
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
-from kgsparql.evaluation.question_formats import (
-    Entry,
-    Folder,
-    OwnEntry,
-    QaldEntry,
-    Text2SparqlEntry,
-    question_of,
-)
+from kgsparql.evaluation.question_formats import Entry, Folder, OwnEntry, QaldEntry, Text2SparqlEntry, question_of
 from kgsparql.evaluation.run_directory import check_folder, store_errors
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.files import has_rdf_suffix
@@ -81,8 +74,7 @@ def load(path: str | Path, *, language: str = "en") -> Dataset:
     if os.path.isdir(place):  # noqa: PTH112 - Path's method raises for a name that is too long
         return _folder_dataset(place, language)
     if not os.path.isfile(place):  # noqa: PTH113
-        hint = f"name {'; or '.join(FORMATS)}"
-        raise InputError(f"{printable(str(path), 200)}: no such file or folder", hint=hint)
+        raise InputError(f"{printable(path, 200)}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
     return _file_dataset(place, language)
 
 
@@ -96,8 +88,10 @@ def _folder_dataset(folder: Path, language: str) -> Dataset:
     try:
         about = Folder.model_validate_json(_file_text(description)) if description.is_file() else Folder()
     except ValidationError as error:
-        hint = "name, source, licence; graph: one path or a list of them, from the folder on"
-        raise DataError(f"{description}: {why_invalid(error)}", hint=hint) from error
+        raise DataError(
+            f"{description}: {why_invalid(error)}",
+            hint="name, source, licence; graph: one path or a list of them, from the folder on",
+        ) from error
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
     graph = graph or [Path(os.path.normpath(folder / name)) for name in about.graph]
     found = _file_dataset(file, language)
@@ -115,8 +109,9 @@ def _file_dataset(path: Path, language: str) -> Dataset:
             f"{path}: none of {len(problems):,} questions can be used; the first{first}: {problems[0].message}",
             hint="is it the right file, or the right --lang?",
         )
-    name = printable(_own_name(path, "questions"), 60)
-    return Dataset(name=name, questions=tuple(questions), problems=tuple(problems))
+    return Dataset(
+        name=printable(_own_name(path, "questions"), 60), questions=tuple(questions), problems=tuple(problems)
+    )
 
 
 def _own_name(path: Path, usual: str) -> str:
@@ -174,9 +169,9 @@ def _entries_of(path: Path) -> _Entries:
         raise _unknown_format(path)
     try:
         data = from_json(text) if suffix == ".json" else _yaml_value(path, text)
+    except DataError:
+        raise
     except ValueError as error:
-        if isinstance(error, DataError):
-            raise
         raise _unknown_format(path, f" (not JSON: {error})") from error
     model: type[Entry] = QaldEntry if suffix == ".json" else Text2SparqlEntry
     if suffix == ".json" and isinstance(data, list):
@@ -187,8 +182,7 @@ def _entries_of(path: Path) -> _Entries:
 
 
 def _unknown_format(path: Path, why: str = "") -> InputError:
-    hint = f"known: {'; '.join(FORMATS)}"
-    return InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=hint)
+    return InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=f"known: {'; '.join(FORMATS)}")
 
 
 def _file_text(path: Path) -> str:
@@ -226,7 +220,7 @@ def _yaml_value(path: Path, text: str) -> Any:
         message = f"{path}:{line}: not YAML: {printable(error.problem or '', 100)}"
         raise DataError(message, hint="look at that line") from error
     except (yaml.YAMLError, RecursionError, OverflowError) as error:
-        raise DataError(f"{path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
+        raise DataError(f"{path}: not YAML: {printable(error, 200)}", hint="is it whole?") from error
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:

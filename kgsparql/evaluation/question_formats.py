@@ -16,15 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
@@ -32,7 +24,7 @@ from kgsparql.errors import InputError, IriError, why_invalid
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, WrittenIRI, gold_terms
 from kgsparql.rdf.terms import IRI, Json, Literal, Term, Triple, iri, local_name, parse_term, printable
 
-_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
+_ABSOLUTE_IRI = re.compile(r"<.*>|[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
 _ENTITIES = {"dbr": "http://dbpedia.org/resource/", "wd": "http://www.wikidata.org/entity/"}
 """Namespaces in which an IRI is always an entity; their usual prefixes."""
@@ -183,10 +175,10 @@ class QaldEntry(Entry):
         text = in_language({own.language: own.string for own in self.question}, language)
         results = [one for one in self.answers or () if one.boolean is not None or one.results is not None]
         terms = dict.fromkeys(term for one in results for term in one.to_terms())
-        answers = tuple(GoldAnswer(term, _term_label(term)) for term in terms) if results else None
         return Question(
-            id=self.id, text=checked_question(text), answers=answers, topics=topics_in(self.query),
-            sparql=self.query, type=self.answertype,
+            id=self.id, text=checked_question(text),
+            answers=tuple(GoldAnswer(term, _term_label(term)) for term in terms) if results else None,
+            topics=topics_in(self.query), sparql=self.query, type=self.answertype,
         )  # fmt: skip
 
 
@@ -227,8 +219,6 @@ def term_of(text: str) -> Term | None:
     (<NamedNode value=http://e.org/a>, '8', None)
     """
     bare = text.strip()
-    if bare.startswith("<") and bare.endswith(">"):
-        return iri(bare)
     if _LITERAL.fullmatch(bare):
         return parse_term(bare)
     return iri(bare) if _ABSOLUTE_IRI.fullmatch(bare) else None

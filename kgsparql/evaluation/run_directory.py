@@ -60,7 +60,7 @@ class Run:
         except StoreError:
             raise
         except (OSError, ValueError) as error:
-            raise DataError(f"{file}: not what a run writes: {printable(str(error), 200)}", hint=_ANEW) from error
+            raise DataError(f"{file}: not what a run writes: {printable(error, 200)}", hint=_ANEW) from error
 
     @classmethod
     def begin(cls, path: Path, config: Json, questions: Sequence[Question]) -> Run:
@@ -179,7 +179,7 @@ def whole_lines(file: Path, form: TypeAdapter[_T]) -> Iterator[_T]:
             try:
                 item = form.validate_json(line)
             except (TypeError, ValueError) as error:
-                why = printable(str(error), 200)
+                why = printable(error, 200)
                 raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error
             yield item
 

@@ -113,8 +113,9 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
     for name, value in options.items():
         method, dot, option = name.rpartition(".")
         if not dot and (len(names) != 1 or names[0] in GROUPS):
-            hint = f"for example -O mindmap.{printable(name, 60)}=…"
-            raise OptionError(f"-O {printable(name, 60)}: of which method?", hint=hint)
+            raise OptionError(
+                f"-O {printable(name, 60)}: of which method?", hint=f"for example -O mindmap.{printable(name, 60)}=…"
+            )
         found.setdefault(method or names[0].removesuffix(NO_MODEL), {})[option] = value
     return found
 
@@ -195,8 +196,10 @@ def check_same(there: Json, wanted: Json, path: Path) -> None:
     """
     differ = [n for n in {**there, **wanted} if n not in _MAY_DIFFER and there.get(n) != wanted.get(n)]
     if differ:
-        about = f"{path} is a run of something else: it differs in {', '.join(differ)}"
-        raise InputError(about, hint="the same command, or another directory")
+        raise InputError(
+            f"{path} is a run of something else: it differs in {', '.join(differ)}",
+            hint="the same command, or another directory",
+        )
 
 
 def now() -> str:
@@ -244,8 +247,13 @@ class ClosedBook(Retriever):
         kept = (session.ask_model(call, required=True) or [])[:_MAX_NAMES]
         if not kept:
             return Retrieval(draft=Draft(NOT_KNOWN, grounding="model", sufficient=False))
-        answers = tuple(AnswerTerm(Literal(name), name, 1 / place) for place, name in enumerate(kept, 1))
-        return Retrieval(draft=Draft("; ".join(kept), answers=answers, grounding="model"))
+        return Retrieval(
+            draft=Draft(
+                "; ".join(kept),
+                answers=tuple(AnswerTerm(Literal(name), name, 1 / place) for place, name in enumerate(kept, 1)),
+                grounding="model",
+            )
+        )
 
 
 def _answer_names(text: str) -> list[str]:
@@ -259,7 +267,7 @@ def _answer_names(text: str) -> list[str]:
     listed = [listed] if isinstance(listed, str | int | float) else listed
     if not isinstance(listed, list):
         raise unusable(text, "a list of answers")
-    said = (printable(str(one), _MAX_NAME_CHARACTERS) for one in listed if isinstance(one, str | int | float))
+    said = (printable(one, _MAX_NAME_CHARACTERS) for one in listed if isinstance(one, str | int | float))
     names: dict[str, str] = {}
     for name in said:
         names.setdefault(normalised(name), " ".join(name.split()))

@@ -69,12 +69,12 @@ class HttpRequest:
     max_bytes: int = 2**26
     cancel: threading.Event | None = None
     may_repeat: bool = False
-    connection: HTTPConnection | None = field(default=None, init=False, repr=False)
-    is_connected: bool = field(default=False, init=False)
-    is_fresh: bool = field(default=True, init=False)
-    is_sent: bool = field(default=False, init=False)
-    has_reply: bool = field(default=False, init=False)
-    is_abandoned: bool = field(default=False, init=False)
+    connection: HTTPConnection | None = field(default=None, repr=False)
+    is_connected: bool = False
+    is_fresh: bool = True
+    is_sent: bool = False
+    has_reply: bool = False
+    is_abandoned: bool = False
 
     def abandon(self) -> None:
         """Shut its connection down, which wakes the thread that waits for bytes, and tells the server."""

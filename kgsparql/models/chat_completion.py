@@ -114,7 +114,7 @@ def text_of(reply: Json, purpose: str) -> tuple[str, ModelReplyError | None]:
         content = "".join(str(_object_in(part).get("text", "")) for part in content)
     text = content if isinstance(content, str) and content.strip() else _text_elsewhere(message)
     if message.get("refusal") or reason == "content_filter":
-        what = f"is a refusal: {printable(str(message.get('refusal') or reason), 200)}"
+        what = f"is a refusal: {printable(message.get('refusal') or reason, 200)}"
         code, hint = "E_LLM_REFUSED", "ask in other words"
     elif reason == "length":
         what, code = "was cut off at its limit of tokens", "E_LLM_LENGTH"

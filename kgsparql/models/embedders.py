@@ -10,14 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgsparql.errors import (
-    EmbeddingError,
-    OptionError,
-    StoreError,
-    UnreachableError,
-    shown_source,
-    unreadable_url,
-)
+from kgsparql.errors import EmbeddingError, OptionError, StoreError, UnreachableError, shown_source, unreadable_url
 from kgsparql.models.embedding import (
     DEFAULT_MODEL,
     DEFAULT_NAME,
@@ -125,8 +118,9 @@ class OpenAIEmbedder:
             with np.errstate(over="ignore"):  # to infinity, which is refused
                 vectors = np.array([by_number[number] for number in range(len(reply["data"]))], dtype=np.float32)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
-            message = f"{self.name}: the reply is no list of numbered vectors of one length"
-            raise EmbeddingError(message, hint=VECTORS_HINT) from error
+            raise EmbeddingError(
+                f"{self.name}: the reply is no list of numbered vectors of one length", hint=VECTORS_HINT
+            ) from error
         vectors = unit_vectors(vectors, len(texts), self._dimension, self.name)
         self._dimension = vectors.shape[1]
         return vectors

@@ -232,6 +232,6 @@ class SentenceTransformerEmbedder:
             return SentenceTransformer(where, device="cpu", local_files_only=is_offline)
         except Exception as error:
             raise EmbeddingError(
-                f"cannot load the embedding model {printable(where, 200)}: {printable(str(error), 200)}",
+                f"cannot load the embedding model {printable(where, 200)}: {printable(error, 200)}",
                 hint=f"name a directory, a model in the local cache of the hub, or {INSTALL_HINT}",
             ) from error

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgsparql.budget import AnyEvent, Usage
+from kgsparql.dataclasses import asdict, dataclass, field, replace
 from kgsparql.errors import (
     KEY_VARIABLE,
     CancelledError,
@@ -45,29 +45,26 @@ T = TypeVar("T")
 KIND = "model"  # the kind of exchange that a model's reply is
 
 
+@dataclass(eq=False)
 class LanguageModel(ClosedAtExit):
     """Model on a server; what this server refuses for this model is found out once and remembered.
 
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
-    :ivar trust: what it was found good for, once that is known.
-    :ivar trying: held by whoever finds that out. :ivar failed_trial: when that failed last, and why.
+    :param trust: what it was found good for, once that is known.
+    :param trying: held by whoever finds that out. :param failed_trial: when that failed last, and why.
     """
 
-    def __init__(
-        self, name: str, client: OpenAIClient, *, response_cache: ResponseCache | None = None,
-        temperature: float = 0.0, seed: int = 0, reply_tokens: int = 4096,
-    ) -> None:  # fmt: skip
-        self.name = name
-        self.client = client
-        self.response_cache = response_cache
-        self.temperature = temperature
-        self.seed = seed
-        self.reply_tokens = reply_tokens
-        self.trust: Trust | None = None
-        self.trying = Lock()
-        self.failed_trial: tuple[float, KgsparqlError] | None = None
-        self._capabilities: Capabilities | None = None
+    name: str
+    client: OpenAIClient
+    response_cache: ResponseCache | None = None
+    temperature: float = 0.0
+    seed: int = 0
+    reply_tokens: int = 4096
+    trust: Trust | None = None
+    trying: Lock = field(default_factory=Lock, repr=False)
+    failed_trial: tuple[float, KgsparqlError] | None = None
+    _capabilities: Capabilities | None = None
 
     def ask(self, call: Call[T], usage: Usage, emit: Emit) -> T:
         """Return the value of the model's reply; after an empty one it is asked once more, if the budget allows it.
@@ -102,12 +99,8 @@ class LanguageModel(ClosedAtExit):
 
     def uncached(self, *, reply_tokens: int = 1_000) -> LanguageModel:
         """Return the same model with a limit of its own, of which no reply is kept."""
-        other = LanguageModel(
-            self.name, self.client, temperature=self.temperature, seed=self.seed,
-            reply_tokens=min(reply_tokens, self.reply_tokens),
-        )  # fmt: skip
-        other._capabilities = self.capabilities
-        return other
+        limit, known = min(reply_tokens, self.reply_tokens), self.capabilities
+        return replace(self, response_cache=None, reply_tokens=limit, trying=Lock(), _capabilities=known)
 
     @property
     def server_and_model(self) -> dict[str, str]:
@@ -123,8 +116,7 @@ class LanguageModel(ClosedAtExit):
         reserved = estimated_tokens(call.rules, call.text), self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
-        prompt = f"system\n{call.rules}\n\nuser\n{call.text}"
-        event = ModelCalled(model=self.name, purpose=call.purpose, prompt=prompt)
+        event = ModelCalled(model=self.name, purpose=call.purpose, prompt=f"system\n{call.rules}\n\nuser\n{call.text}")
         try:
             cache = self.response_cache
             kept = cache and cache.tried(lambda: cache.get(KIND, request), partial(_note_error, emit))
@@ -144,8 +136,11 @@ class LanguageModel(ClosedAtExit):
             seconds=_seconds_since(began),
         )  # fmt: skip
         if self.temperature > 0 and "temperature" in self.capabilities.without:
-            reason = f"{self.name} takes no temperature: {self.temperature:g} was left out"
-            emit(FallbackUsed(purpose=call.purpose, reason=reason))
+            emit(
+                FallbackUsed(
+                    purpose=call.purpose, reason=f"{self.name} takes no temperature: {self.temperature:g} was left out"
+                )
+            )
         try:
             if problem is not None:
                 raise problem

@@ -200,8 +200,9 @@ class OpenAIClient(ClosedAtExit):
         why = self._error_excerpt(failure.message)
         match failure.kind:
             case "late":
-                message = f"{self.base_url}: no reply within {total_s:g} s"
-                return ModelTimeoutError(message, hint=_TIME_HINT, timeout_s=total_s), None
+                return ModelTimeoutError(
+                    f"{self.base_url}: no reply within {total_s:g} s", hint=_TIME_HINT, timeout_s=total_s
+                ), None
             case "too large":
                 return self._unusable_reply("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB"), None
             case "badly packed":
@@ -210,8 +211,10 @@ class OpenAIClient(ClosedAtExit):
                 return self._unusable_reply("E_LLM_PARTIAL", "was cut off"), None
             case "no reply":  # it is not sent again, since it might be paid for twice
                 return self._unusable_reply("E_LLM_PARTIAL", f"did not begin: {why}"), None
-        hint = "is the server running, and is --base-url right? kgsparql doctor checks it"
-        error = ModelError(f"cannot reach {self.base_url}{_after_tries(number)}: {why}", hint=hint)
+        error = ModelError(
+            f"cannot reach {self.base_url}{_after_tries(number)}: {why}",
+            hint="is the server running, and is --base-url right? kgsparql doctor checks it",
+        )
         return error, PAUSE_S * 2 ** (number - 1) if failure.may_pass else None
 
     def _json_object(self, body: bytes) -> Json:
@@ -235,8 +238,11 @@ class OpenAIClient(ClosedAtExit):
         return reply
 
     def _unusable_reply(self, code: str, what: str) -> ModelReplyError:
-        hint = f"is this a model server? {_URL_HINT}" if code == "E_LLM_FORMAT" else _REPLY_HINT
-        return ModelReplyError(f"the reply of {self.base_url} {what}", code=code, hint=hint)
+        return ModelReplyError(
+            f"the reply of {self.base_url} {what}",
+            code=code,
+            hint=f"is this a model server? {_URL_HINT}" if code == "E_LLM_FORMAT" else _REPLY_HINT,
+        )
 
     def _refusal_error(self, reply: HttpReply, number: int) -> _Failed:
         status, text = reply.status, self._redacted_text(reply.body.decode("utf-8", "replace"))

@@ -301,7 +301,7 @@ def said_sentences(text: str, *, markers: Collection[str]) -> dict[str, str]:
     body = filled_body(text)
     listed = members_of(body).get("sentences")
     own = map(by_lower_name, listed if isinstance(listed, list) else ())
-    found = {str(one.get("marker")): printable(str(one.get("text") or ""), 300) for one in own}
+    found = {str(one.get("marker")): printable(one.get("text") or "", 300) for one in own}
     kept = {marker: said for marker, said in found.items() if marker in markers and said}
     if not kept:
         raise unusable(body, "sentences")

@@ -34,8 +34,11 @@ def without_reasoning(text: str | None) -> str:
     """Remove the reasoning before the answer, and reasoning that was cut off; the rest may be empty."""
     text = text or ""
     if len(text) > MAX_CHARACTERS:
-        message = f"the model's reply has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read"
-        raise ModelReplyError(message, hint="limit the tokens of a reply", code="E_LIMIT")
+        raise ModelReplyError(
+            f"the model's reply has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read",
+            hint="limit the tokens of a reply",
+            code="E_LIMIT",
+        )
     if _JSON_START.match(_FENCE.sub("", text.lstrip(), count=1)):
         return text  # tags inside JSON strings are text
     ends = [tag.end() for tag in _REASONING_ENDS.finditer(text)]

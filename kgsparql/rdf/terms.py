@@ -153,13 +153,13 @@ def split_camel_case(name: str) -> str:
     return f"sub{apart[4:]}" if apart.startswith("sub ") else apart  # nobody writes `sub class`
 
 
-def printable(text: str, limit: int = 300) -> str:
+def printable(text: object, limit: int = 300) -> str:
     r"""Make a text safe to show: one line, no control and bidirectional characters, cut at ``limit``.
 
     >>> printable("a\x1b[31mb\nc", 10)
     'a[31mb c'
     """
-    line = " ".join(_UNPRINTABLE.sub("", text[: 4 * limit]).split())
+    line = " ".join(_UNPRINTABLE.sub("", str(text)[: 4 * limit]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

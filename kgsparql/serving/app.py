@@ -109,8 +109,9 @@ async def _sent_question(request: Request) -> _Asked:
     try:
         return _Asked.model_validate_json(await request.body())
     except ValidationError as error:
-        hint = f"send {', '.join(_Asked.model_fields)}"
-        raise InputError(f"this cannot be read: {printable(why_invalid(error), 200)}", hint=hint) from error
+        raise InputError(
+            f"this cannot be read: {printable(why_invalid(error), 200)}", hint=f"send {', '.join(_Asked.model_fields)}"
+        ) from error
 
 
 class _StepStream(EventSourceResponse):
@@ -297,8 +298,10 @@ class ServedPage:
         if not all(sent.values()):
             raise InputError("dataset and question are needed", hint=f"{TEXT2SPARQL_PATH}?dataset=IRI&question=…")
         if sent["dataset"] not in self._datasets:
-            hint = f"one of: {', '.join(self._datasets)}"
-            raise NotFoundError(f"no dataset {printable(sent['dataset'], 200)}", hint=printable(hint, 2_000))
+            raise NotFoundError(
+                f"no dataset {printable(sent['dataset'], 200)}",
+                hint=printable(f"one of: {', '.join(self._datasets)}", 2_000),
+            )
         run = self.runs.start(AskedRun(checked_question(sent["question"]), self.asking, {}))
         while not run.is_over:
             if await request.is_disconnected():
@@ -330,8 +333,9 @@ class ServedPage:
         elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
             text = found["files"][suffix]
         else:
-            hint = "there are .json, .md, .trig, .svg and .rq"
-            raise NotFoundError(f"this run is no .{printable(suffix, 20)}", hint=hint)
+            raise NotFoundError(
+                f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig, .svg and .rq"
+            )
         disposition = f'attachment; filename="kgsparql-{found["id"][:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 
@@ -387,8 +391,11 @@ def _told_run(found: Json) -> Json:
 
 
 async def _no_such_request(request: Request, error: HTTPException) -> Response:
-    about = f"{error.detail}: {request.method} {printable(request.url.path, 200)}"
-    return refused_response(error.status_code, about, "open / for the page; its manual lists the other addresses")
+    return refused_response(
+        error.status_code,
+        f"{error.detail}: {request.method} {printable(request.url.path, 200)}",
+        "open / for the page; its manual lists the other addresses",
+    )
 
 
 async def _error_response(_: Request, error: KgsparqlError) -> Response:

@@ -93,8 +93,7 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
     if not isinstance(term, IRI):
         raise InputError("only what has an IRI can be looked up", hint="look up a node beside it")
     if not (after.isascii() and after.isdecimal() and len(after) < 6 and int(after) < _MAX_NEIGHBOURS):
-        hint = "a query finds all"
-        raise InputError(f"no more than {_MAX_NEIGHBOURS} neighbours are shown here", hint=hint)
+        raise InputError(f"no more than {_MAX_NEIGHBOURS} neighbours are shown here", hint="a query finds all")
     lookups = knowledge.bounded(asking)
     groups = lookups.show(term, limit=_MAX_OF_GROUP).items
     hops = list(islice(_hops_by_turns(groups), int(after), int(after) + _PAGE))

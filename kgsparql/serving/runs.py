@@ -10,7 +10,6 @@ import re
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -59,7 +58,7 @@ class AskedRun:
     @property
     def is_over(self) -> bool:
         """Whether there is an answer, or an error."""
-        return self.frozen is not None or self.error is not None
+        return self.state != "running"
 
     @property
     def state(self) -> str:
@@ -96,7 +95,7 @@ class Runs:
     def __init__(self, answer: Callable[[AskedRun], Json], *, workers: int) -> None:
         self._answer = answer
         self._waiting: queue.SimpleQueue[AskedRun] = queue.SimpleQueue()
-        self._runs: OrderedDict[str, AskedRun] = OrderedDict()
+        self._runs: dict[str, AskedRun] = {}
         self._lock = threading.Lock()
         for number in range(workers):
             threading.Thread(target=self._answer_waiting, name=f"kgsparql question {number}", daemon=True).start()
@@ -106,8 +105,9 @@ class Runs:
         with self._lock:
             running = sum(not one.is_over for one in self._runs.values())
             if running >= _MAX_WAITING:
-                message = f"{running} questions are being answered already"
-                raise BudgetExceededError(message, hint="ask again in a few seconds")
+                raise BudgetExceededError(
+                    f"{running} questions are being answered already", hint="ask again in a few seconds"
+                )
             run.asking = replace(run.asking, emit=run.receive, cancel=threading.Event(), stop=threading.Event())
             self._runs[run.id] = run
         self._waiting.put(run)

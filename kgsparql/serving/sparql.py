@@ -22,15 +22,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
-from kgsparql.graphs.user_query import (
-    FORMATS,
-    CheckedQuery,
-    GraphQueries,
-    check,
-    is_nothing,
-    serialise,
-    why_nothing,
-)
+from kgsparql.graphs.user_query import FORMATS, CheckedQuery, GraphQueries, check, is_nothing, serialise, why_nothing
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import ClosedAtExit
@@ -91,8 +83,7 @@ async def _result_response(queries: BoundedQueries, request: Request, text: str)
     query = await run_in_threadpool(check, text, prefixes=queries.prefixes)
     forms = [name for name in FORMATS[query.form] if name != "table"]
     form = _chosen_format(request, forms, query.form)
-    is_explained = "x-kgsparql-why" in request.headers
-    working = asyncio.ensure_future(queries.run(query, form, is_explained=is_explained))
+    working = asyncio.ensure_future(queries.run(query, form, is_explained="x-kgsparql-why" in request.headers))
     leaving = asyncio.ensure_future(_client_left(request))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -136,7 +127,7 @@ def _query_in(parameters: bytes) -> str | None:
     try:
         pairs = parse_qsl(_decoded_text(parameters), keep_blank_values=True, errors="strict", max_num_fields=100)
     except ValueError as error:  # also of %-escapes that are not UTF-8
-        raise InputError(f"these parameters cannot be read: {printable(str(error), 120)}") from error
+        raise InputError(f"these parameters cannot be read: {printable(error, 120)}") from error
     given = {name for name, _ in pairs}
     if "update" in given:
         raise InputError(_READ_ONLY, refused=403)

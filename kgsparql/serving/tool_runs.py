@@ -97,8 +97,12 @@ class ToolRun:
         else:
             ahead = [Step(predicate) for predicate in self._predicates_named(given.predicate)]
             behind = [step.reversed for step in ahead]
-            steps = {"both": [*ahead, *behind], "forward": ahead, "inverse": behind}[given.direction]
-            found = neighbours(lookups.graph, [entity], steps=steps, limit=given.limit)
+            found = neighbours(
+                lookups.graph,
+                [entity],
+                steps={"both": [*ahead, *behind], "forward": ahead, "inverse": behind}[given.direction],
+                limit=given.limit,
+            )
         shown = found.items[: given.max_predicates]
         labels = lookups.labels([entity, *(t for g in shown for t in (g.step.predicate, *g.neighbours))])
         is_cut = any(group.count > len(group.neighbours) for group in shown)
@@ -391,7 +395,7 @@ def _has_word_of(text: str, label: str) -> bool:
 
 def _told_notes(notes: Iterable[str], *, untold: Sequence[str] = ()) -> list[str]:
     """Write notes in the words of the tools, without some codes."""
-    kept = (printable(str(note), 1_000) for note in notes if getattr(note, "code", "") not in untold)
+    kept = (printable(note, 1_000) for note in notes if getattr(note, "code", "") not in untold)
     return [*dict.fromkeys(filter(None, (without_commands(said_of_tools(note)) for note in kept)))]
 
 

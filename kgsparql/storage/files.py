@@ -65,8 +65,11 @@ def replace_directory(partial: Path, target: Path) -> None:
     except OSError as error:
         with suppress(OSError):
             restore_previous(target)
-        why = f"{target}: what was made anew cannot be put in place: {error.strerror}"
-        raise StoreError(why, hint="close the programs that use it", path=str(target)) from error
+        raise StoreError(
+            f"{target}: what was made anew cannot be put in place: {error.strerror}",
+            hint="close the programs that use it",
+            path=str(target),
+        ) from error
 
 
 def previous_states(target: Path) -> list[Path]:
@@ -107,8 +110,11 @@ def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:
     data = json.loads(file.read_text(encoding="utf-8"))
     for name, known in version.items() if isinstance(data, dict) else ():
         if data.get(name) != known:
-            why = f"{file}: of {name} {data.get(name)}, where this kgsparql knows {known}"
-            raise StoreError(why, code="E_VERSION", hint="use the kgsparql that wrote it, or make it again")
+            raise StoreError(
+                f"{file}: of {name} {data.get(name)}, where this kgsparql knows {known}",
+                code="E_VERSION",
+                hint="use the kgsparql that wrote it, or make it again",
+            )
     if not isinstance(data, dict) or data.pop(_DIGEST, None) != digest_of(data):
         raise ValueError("damaged: it is not what was written")
     return data
@@ -209,8 +215,11 @@ def is_disk_full(error: Exception) -> bool:
 
 def disk_full(name: object) -> DiskFullError:
     """Make the error for a device without space; what was there is unchanged then."""
-    hint = "free some space (a store needs about as much as its sources unpacked), then try again"
-    return DiskFullError(f"{name}: no space left on the device", hint=hint, path=str(name))
+    return DiskFullError(
+        f"{name}: no space left on the device",
+        hint="free some space (a store needs about as much as its sources unpacked), then try again",
+        path=str(name),
+    )
 
 
 # Size and removal
@@ -243,5 +252,8 @@ def remove(entry: Path, target: Path) -> None:
             entry.rename(doomed)
         shutil.rmtree(doomed)
     except OSError as error:
-        hint = "may this user write there? is it open in another program?"
-        raise StoreError(f"{entry}: cannot be removed: {error.strerror}", hint=hint, path=str(entry)) from error
+        raise StoreError(
+            f"{entry}: cannot be removed: {error.strerror}",
+            hint="may this user write there? is it open in another program?",
+            path=str(entry),
+        ) from error

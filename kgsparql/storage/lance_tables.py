@@ -88,9 +88,9 @@ class Tables:
         """Return what the last complete writer published; ``None`` if there was none, or a file of it is damaged."""
         try:
             data = read_sealed_json(self.directory / MANIFEST, version=_VERSION)
-        except (OSError, ValueError) as error:
-            if isinstance(error, StoreError):
-                raise
+        except StoreError:
+            raise
+        except (OSError, ValueError):
             return None
         sizes = data.get("sizes")  # 0.2 kept digests
         return data if sizes and are_whole(self.directory, sizes) else None
@@ -194,12 +194,12 @@ def errors_translated(directory: Path) -> Iterator[None]:
     """Raise errors of LanceDB and of the file system as ours."""
     try:
         yield
+    except StoreError:
+        raise
     except (OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, StoreError):
-            raise
         if is_disk_full(error):
             raise disk_full(directory) from error
         hint = "set KGSPARQL_CACHE_DIR to a directory you may write to"
         if isinstance(error, FileNotFoundError) or "not found" in str(error).lower():
             hint = "it was removed meanwhile; ask again"
-        raise StoreError(f"{directory}: {printable(str(error), 200)}", hint=hint) from error
+        raise StoreError(f"{directory}: {printable(error, 200)}", hint=hint) from error

@@ -155,8 +155,11 @@ def _entry_of_row(row: Sequence[Any]) -> LoggedQuestion:
         answer = json.loads(zlib.decompress(kept))
         right_answers = None if right is None else tuple(json.loads(right))
     except (zlib.error, ValueError, TypeError) as error:
-        hint = "the others are whole; --log names another file"
-        raise StoreError(f"question {number} is damaged", code="E_STORE_CORRUPT", hint=hint) from error
+        raise StoreError(
+            f"question {number} is damaged",
+            code="E_STORE_CORRUPT",
+            hint="the others are whole; --log names another file",
+        ) from error
     return LoggedQuestion(
         id=number, at=at, question=question, is_right=None if rating is None else bool(rating),
         right_answers=right_answers, answer=answer,

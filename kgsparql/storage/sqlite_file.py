@@ -59,16 +59,12 @@ class SqliteFile(ClosedAtExit):
     def rows(self, select: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a SELECT; none if there is no file."""
         with self.connection() as connection:
-            if connection is None:
-                return []
-            return connection.execute(select, parameters).fetchall()
+            return [] if connection is None else connection.execute(select, parameters).fetchall()
 
     def change(self, statement: str, parameters: Sequence[Any] = ()) -> int:
         """Return how many rows an UPDATE or a DELETE changed."""
         with self.connection() as connection:
-            if connection is None:
-                return 0
-            return connection.execute(statement, parameters).rowcount
+            return 0 if connection is None else connection.execute(statement, parameters).rowcount
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -125,8 +121,11 @@ class SqliteFile(ClosedAtExit):
             with _committed_block(connection, ""):
                 (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
             if found not in {0, own}:
-                why = f"{self.path}: {self.what} of version {found}, where this kgsparql has version {own}"
-                raise StoreError(why, hint="use the kgsparql that wrote it, or another file", path=str(self.path))
+                raise StoreError(
+                    f"{self.path}: {self.what} of version {found}, where this kgsparql has version {own}",
+                    hint="use the kgsparql that wrote it, or another file",
+                    path=str(self.path),
+                )
             if found == 0 and has_tables:
                 raise sqlite3.DatabaseError("a database of something else")
             connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
@@ -143,9 +142,9 @@ class SqliteFile(ClosedAtExit):
     def _errors_translated(self) -> Iterator[None]:
         try:
             yield
+        except KgsparqlError:
+            raise
         except (sqlite3.Error, OSError, ValueError) as error:
-            if isinstance(error, KgsparqlError):
-                raise
             raise self._store_error(error) from error
 
     def _store_error(self, error: Exception) -> StoreError:
