@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import functools
 import inspect
-import json
 import os
 import shutil
 import sys
@@ -20,7 +19,7 @@ import typer
 from kgsparql.cli._settings import Command, Group, refuse_removed, settings
 from kgsparql.dataclasses import dataclass, fields, is_dataclass
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, our_error, redacted
-from kgsparql.rdf.terms import Json, Literal, printable, validated
+from kgsparql.rdf.terms import Json, Literal, json_text, printable, validated
 from kgsparql.resources import ClosedAtExit
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _write_error(error: KgsparqlError, question: str | None) -> None:
 
     made = {"status": "error", "error": error_json(error)} if question is None else unanswered_json(question, error)
     with suppress(KgsparqlError):  # stdout cannot be written: the error itself is on stderr
-        write(json.dumps(made, ensure_ascii=False), None)
+        write(json_text(made), None)
 
 
 def _refuse_input_as_output(options: Json) -> None:
@@ -304,7 +303,7 @@ def write(text: str | bytes, output: Path | None) -> None:
 
 def write_json(value: object, output: Path | None) -> None:
     """Write the result as JSON; errors as of :func:`write`."""
-    write(json.dumps(value, ensure_ascii=False, indent=2), output)
+    write(json_text(value, indent=2), output)
 
 
 def write_lines(results: Iterable[str | bytes], output: Path | None) -> None:

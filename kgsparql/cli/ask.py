@@ -37,7 +37,7 @@ from kgsparql.errors import (
     OptionError,
 )
 from kgsparql.http.transport import in_words
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import json_text, printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -145,7 +145,7 @@ def ask(
     is_drafted = form == "text" and how.output is None and sys.stdout.isatty() and not graph.quiet
     emit = partial(c.say_step, verbose=0 if graph.quiet else how.verbose, drafts=is_drafted)
     with opened_to_ask(graph, model, limits, how, emit=emit) as (knowledge, opened):
-        asking = opened.about(knowledge.resolve(name) for name in how.entity or ())
+        asking = opened.about(map(knowledge.resolve, how.entity or ()))
         rendered = partial(_rendered_answer, form=form, how=how, told_graphs=len(graph.sources) > 1)
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
@@ -291,7 +291,7 @@ def _line_result(
     answer = None if found is None or isinstance(found, KgsparqlError) else found
     if form == "jsonl":
         made = unanswered_json(line.question, error) if answer is None else answer_to_json(answer)
-        return json.dumps({"id": line.id, **made}, ensure_ascii=False)
+        return json_text({"id": line.id, **made})
     if error is not None:
         c.show_error(error, about=line.question)
     question, why = printable(line.question, 4_000), "" if error is None else printable(error.message, 600)
@@ -323,8 +323,8 @@ def asked_lines(stdin: BinaryIO | io.RawIOBase) -> Iterator[AskedLine]:
             text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
             message = f"line {number} is not UTF-8: byte {error.start + 1}"
-            hint = "write it in UTF-8: iconv -t UTF-8"
             shown = printable(data[:400].decode("utf-8", "replace"), 80)
+            hint = "write it in UTF-8: iconv -t UTF-8"
             yield AskedLine(number, shown, DataError(message, code="E_ENCODING", hint=hint))
         else:
             yield _asked_line(number, text) if text.startswith("{") else AskedLine(number, text)

@@ -43,13 +43,14 @@ def check(
     if "-" in files and "-" in graph.sources:
         raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
     read = [*map(_answer_file, files)]
-    answers = tuple(answer for own in read for answer in own.answers)
-    damaged = tuple(error for own in read for error in own.damaged)
-    kept = AnswerFile(answers, damaged, sum(own.unanswered for own in read))
+    kept = AnswerFile(
+        tuple(answer for own in read for answer in own.answers),
+        tuple(error for own in read for error in own.damaged),
+        sum(own.unanswered for own in read),
+    )
     with graph.opened(embedder="none", fresh=True) as knowledge:
         checked = [recheck(answer, knowledge.graph, max_seconds=timeout) for answer in kept.answers]
-        prefixes = knowledge.prefixes
-    blocks = ["\n".join(_recheck_lines(one, prefixes)) for one in checked]
+    blocks = ["\n".join(_recheck_lines(one, knowledge.prefixes)) for one in checked]
     unchecked = "\n".join(_unchecked_lines(kept))
     to.write(_outcomes_json(kept, checked), ["\n\n".join(filter(None, [*blocks, unchecked]))])
     if kept.damaged:
@@ -94,9 +95,8 @@ def _unchecked_lines(kept: AnswerFile) -> Iterator[str]:
 
 def _recheck_lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
     """Say the outcome to a person: the verdict first, then only what changed or could not be told."""
-    answer = found.answer
     verdict = "CHANGED" if not found.stands else "stands" if found.is_whole else "not all checked"
-    yield f"{verdict}: {printable(answer.question, 300)}"
+    yield f"{verdict}: {printable(found.answer.question, 300)}"
     counts = [f"{found.found:,} there", f"{len(found.gone):,} gone"]
     counts += [f"{found.unnamed:,} with a blank node, which no other graph knows"] if found.unnamed else []
     counts += [f"{found.unknown:,} not told"] if found.unknown else []

@@ -167,8 +167,9 @@ def _known_questions(
     from kgsparql.evaluation.datasets import answered, missing_share
 
     if begun is not None:  # it has the answers already
-        gaps = ("left_out", "missing_share", "without_answer")
-        return begun.questions, {name: begun.config.get(name) for name in gaps}
+        return begun.questions, {
+            name: begun.config.get(name) for name in ("left_out", "missing_share", "without_answer")
+        }
     share = missing_share(dataset, knowledge)
     if share > 0.5:  # it is another graph
         raise DataError(

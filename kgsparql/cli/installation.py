@@ -69,7 +69,6 @@ def doctor(
     A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
     Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
     """
-    is_json = to.is_json
     sources = settings().sources(kg) or [""]
     model, base_url = model or os.environ.get("KGSPARQL_MODEL"), base_url or os.environ.get("OPENAI_BASE_URL")
     where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
@@ -89,7 +88,7 @@ def doctor(
             exit_codes.append(finding.exit_code)
             yield finding.to_json(name)
 
-    if is_json:
+    if to.is_json:
         c.write_json([*findings()], to.output)
     else:
         c.write_lines(map(_finding_text, findings()), to.output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import LogOption
 from kgsparql.errors import InputError, OptionError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import json_text, printable
 
 if TYPE_CHECKING:
     from kgsparql.storage.question_log import LoggedQuestion, QuestionLog
@@ -104,7 +103,7 @@ def export(
         told.say(f"{left:,} left out: the right answer is not known; log rate ID --right …" if left else "")
         if not lines:
             raise InputError("no question with a known answer", hint="rate some: kgsparql log rate ID --up")
-    c.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), output)
+    c.write("".join(json_text(line) + "\n" for line in lines), output)
 
 
 log = c.group(

@@ -253,8 +253,7 @@ class Record:
 
         :param degrees: of answers, as far as they were counted.
         """
-        usage, error = answer.usage, answer.error
-        cost = {field.name: usage[field.name] for field in fields(RecordedCost)}
+        error = answer.error
         return cls(
             question=question, method=method, status=answer.status,
             error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
@@ -281,7 +280,7 @@ class Record:
             is_without_model=any(note.code in WITHOUT_MODEL for note in answer.notes),
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
             value="" if answer.value is None else str(answer.value), rows=_table_rows(answer),
-            measured=RecordedCost(**cost),
+            measured=RecordedCost(**{field.name: answer.usage[field.name] for field in fields(RecordedCost)}),
         )  # fmt: skip
 
     @classmethod

@@ -6,7 +6,6 @@ Open ``question_formats.py`` next: a model of an entry of each format.
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +38,7 @@ from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.frequent_paths import drawn
 from kgsparql.made_questions.making import MadeQuestion
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Json, Literal, PrefixMap, Term, printable
+from kgsparql.rdf.terms import IRI, Json, Literal, PrefixMap, Term, json_text, printable
 from kgsparql.storage.files import replace_text
 
 FORMATS = (
@@ -261,11 +260,11 @@ def write_dataset(
         "graph": graph, "fingerprint": knowledge.graph.fingerprint, "seed": seed,
     }  # fmt: skip
     entries = (_question_entry(question, number) for number, question in enumerate(made, 1))
-    lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+    lines = "".join(json_text(entry) + "\n" for entry in entries)
     with store_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         replace_text(folder / "questions.jsonl", lines)
-        replace_text(folder / "dataset.json", json.dumps(about, ensure_ascii=False, indent=1) + "\n")
+        replace_text(folder / "dataset.json", json_text(about, indent=1) + "\n")
 
 
 def _question_entry(question: MadeQuestion, number: int) -> Json:

@@ -31,7 +31,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
@@ -172,7 +171,7 @@ def _judge_answers(question: _ById[Question], record: _ById[Record]) -> Judgemen
     )  # fmt: skip
 
 
-_BOOLEANS = frozenset({"true", "false"})
+_BOOLEANS = {"true", "false"}
 
 _NEAR = 1e-6  # numbers that differ by less than this share of them are the same
 _ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
@@ -464,5 +463,5 @@ _OF_TRUST = (
     ),
 )  # fmt: skip
 
-METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in (*_OF_ANSWERS, *_OF_TRUST)})
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in (*_OF_ANSWERS, *_OF_TRUST)}
 """All metrics by name, in the order of a table."""

@@ -192,8 +192,9 @@ class Text2SparqlEntry(Entry):
     def to_question(self, language: str, /) -> Question:
         """Make the question."""
         text = self.question if isinstance(self.question, str) else in_language(self.question, language)
-        kind = ",".join(self.features)
-        return Question(id=self.id, text=checked_question(text), type=kind, sparql=self.query.strip())
+        return Question(
+            id=self.id, text=checked_question(text), type=",".join(self.features), sparql=self.query.strip()
+        )
 
 
 def in_language(texts: Mapping[str, str | None], language: str) -> str:

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ from pydantic import TypeAdapter
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question, Record, json_form
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import Json, json_text, printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FORMAT = 3
@@ -162,7 +161,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _json_line(data: Json) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
+    return json_text(data, separators=(",", ":"), default=str) + "\n"
 
 
 def whole_lines(file: Path, form: TypeAdapter[_T]) -> Iterator[_T]:

@@ -42,9 +42,7 @@ DEFAULT = "path_ranking"  # the method that is also asked without the model of a
 NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model
 GROUPS = ("all", "methods", "baselines")
 
-_MAY_DIFFER = frozenset(
-    {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
-)
+_MAY_DIFFER = {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
 """What may change when a run is resumed; all the rest must be the same."""
 
 

@@ -40,7 +40,7 @@ _NOT_ASKED = re.compile(
     r"^http://www\.w3\.org/(?:1999/02/22-rdf-syntax-ns|2002/07/owl)#|^http://www\.w3\.org/2000/01/rdf-schema#(?!subClassOf)"
     r"|^http://wikiba\.se/ontology#|^http://www\.w3\.org/2004/02/skos/core#(?:exactMatch|inScheme|notation|example)$"
 )
-_NAMES = frozenset({"name", "label", "title", "pref label", "alt label", "full name", "alternative name", "id"})
+_NAMES = {"name", "label", "title", "pref label", "alt label", "full name", "alternative name", "id"}
 
 _Way = tuple[IRI, PropertyPath, IRI, IRI | None]
 """Where it starts, the path, where it is now, and where it was before."""

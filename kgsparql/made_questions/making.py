@@ -54,7 +54,7 @@ _MAX_CLASSIFIED = 40  # terms of each step whose classes are looked up
 
 _MAJORITY = 0.7  # if at least this share of the terms are in a class, the step leads to things of that name
 
-_PERSON_LABELS = frozenset({"human", "human being", "people", "persons", "natural person"})
+_PERSON_LABELS = {"human", "human being", "people", "persons", "natural person"}
 
 _DATE = re.compile(r"(?:1\d|20)\d\d(?:-[01]\d(?:-[0-3]\d(?:T[\d:.]+Z?)?)?)?")
 

@@ -12,14 +12,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from kgsparql.models.embedding import Floats, SentenceTransformerEmbedder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _MOST_THREADS = 4  # more gain nothing with a model this small, and an answer is not worth all processors of a server
 _TOKENS_AT_ONCE = 1_024  # of a batch: its widest array has 6 MB, and weights are read once for all of it

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from kgsparql.budget import AnyEvent, Usage
 from kgsparql.dataclasses import asdict, dataclass, field, replace
@@ -33,12 +33,10 @@ from kgsparql.models.chat_completion import (
     tokens_of,
 )
 from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.trust import Trust
 from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import ClosedAtExit, cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
-
-if TYPE_CHECKING:
-    from kgsparql.models.trust import Trust
 
 T = TypeVar("T")
 
@@ -99,8 +97,10 @@ class LanguageModel(ClosedAtExit):
 
     def uncached(self, *, reply_tokens: int = 1_000) -> LanguageModel:
         """Return the same model with a limit of its own, of which no reply is kept."""
-        limit, known = min(reply_tokens, self.reply_tokens), self.capabilities
-        return replace(self, response_cache=None, reply_tokens=limit, trying=Lock(), _capabilities=known)
+        return replace(
+            self, response_cache=None, reply_tokens=min(reply_tokens, self.reply_tokens), trying=Lock(),
+            _capabilities=self.capabilities,
+        )  # fmt: skip
 
     @property
     def server_and_model(self) -> dict[str, str]:

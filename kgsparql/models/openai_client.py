@@ -41,7 +41,7 @@ from kgsparql.http.transport import (
     retry_after_s,
     send,
 )
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import Json, json_text, printable
 from kgsparql.resources import ClosedAtExit
 
 if TYPE_CHECKING:
@@ -112,16 +112,17 @@ class OpenAIClient(ClosedAtExit):
         :raises ModelReplyError: for a reply that is cut (``E_LLM_PARTIAL``), too long (``E_LIMIT``), or no JSON object.
         :raises ModelError: if the server cannot be reached, or fails.
         """
-        path, most = "/chat/completions", CHAT_BYTES
-        return self._final_reply(path, body, max_bytes=most, timeout_s=timeout_s, began=began, cancel=cancel)
+        return self._final_reply(
+            "/chat/completions", body, max_bytes=CHAT_BYTES, timeout_s=timeout_s, began=began, cancel=cancel
+        )
 
     def embeddings(self, body: Json) -> Json:
         """Return the JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
         return self._final_reply("/embeddings", {"encoding_format": "float", **body}, max_bytes=EMBEDDINGS_BYTES)
 
-    def models(self, *, timeout_s: float = 10.0) -> list[str]:
+    def models(self) -> list[str]:
         """List the models of the server, by the names that requests use; errors as of :meth:`chat`."""
-        data = self._final_reply("/models", None, max_bytes=_MODELS_BYTES, timeout_s=timeout_s).get("data")
+        data = self._final_reply("/models", None, max_bytes=_MODELS_BYTES, timeout_s=10.0).get("data")
         if not isinstance(data, list):
             raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=_URL_HINT)
         return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
@@ -273,7 +274,7 @@ class OpenAIClient(ClosedAtExit):
 
     def _redacted_text(self, text: str) -> str:
         try:
-            text = json.dumps(json.loads(text), ensure_ascii=False)  # no escape hides the key
+            text = json_text(json.loads(text))  # no escape hides the key
         except (ValueError, RecursionError):
             if self._key and len(text) >= ERROR_BYTES // 4:
                 text = text[: -len(self._key)]  # the part that was read may end inside the key

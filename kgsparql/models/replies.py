@@ -30,20 +30,11 @@ _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0"
 _WHOLE = re.compile(r"-?\d{1,9}(?:\.0+)?")
 _LIST = re.compile(r"-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,1000}\.?")
 _SHARE = re.compile(r"([-+\d.eE]{1,30})\s?(%|/\s?\d{1,4})?")
-UNKNOWN = frozenset(  # what a model says that does not know, as :func:`normalised` has it
-    {
-        "",
-        "unknown",
-        "not known",
-        "none",
-        "n a",
-        "i do not know",
-        "i don t know",
-        "i am not sure",
-        "it is unknown",
-        "no answer",
-    }
-)
+UNKNOWN = {
+    "", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown",
+    "no answer",
+}  # fmt: skip
+"""What a model says that does not know, as :func:`normalised` has it."""
 _MAX_SEARCH = 200
 _MAX_SAID = 200  # characters of a step in a model's words
 

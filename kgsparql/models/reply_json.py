@@ -15,7 +15,7 @@ from typing import Any
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import ModelReplyError
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import Json, json_text, printable
 
 MAX_CHARACTERS = 200_000  # a longer reply is refused
 _HINT = "ask again, or ask another model"
@@ -135,7 +135,7 @@ def _read_json(text: str, start: int) -> FoundJson | None:
         with suppress(ValueError, RecursionError):
             value, end = _DECODER.raw_decode(body)
             depths = accumulate((char in "[{") - (char in "]}") for char in body[:end])
-            json.dumps(value, ensure_ascii=False).encode()  # not with half a pair of surrogates
+            json_text(value).encode()  # not with half a pair of surrogates
             is_deep = max(depths) > _MAX_DEPTH
             end += len(text) - start - len(body)
             return None if is_deep else FoundJson(_inner_value(value), start, start + end)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
@@ -17,8 +18,9 @@ from kgsparql.errors import InputError, IriError, PrefixError
 from kgsparql.resources import resource
 
 __all__ = [
-    "IRI", "XSD", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "local_name",
-    "normalised", "parse_term", "printable", "renamed", "spellings", "text_literal", "validated", "whole_number",
+    "IRI", "XSD", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "json_text",
+    "local_name", "normalised", "parse_term", "printable", "renamed", "spellings", "text_literal",
+    "validated", "whole_number",
 ]  # fmt: skip
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -31,6 +33,9 @@ Labels: TypeAlias = Mapping[Term, str]
 
 Json: TypeAlias = dict[str, Any]
 """An object of JSON."""
+
+json_text = partial(json.dumps, ensure_ascii=False)
+"""Writes JSON in which every character stands for itself; layout as of :func:`json.dumps`."""
 
 # Never shown: control characters (except white space), zero-width and bidirectional marks, lone surrogates.
 _UNPRINTABLE = re.compile(

@@ -20,11 +20,10 @@ def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs:
     """
     match form:  # each imports what it needs: JSON is written without the layout of drawings
         case "json" | "jsonl":
-            import json
-
             from kgsparql.answering.answer_json import answer_to_json
+            from kgsparql.rdf.terms import json_text
 
-            return json.dumps(answer_to_json(answer), ensure_ascii=False, indent=2 if form == "json" else None)
+            return json_text(answer_to_json(answer), indent=2 if form == "json" else None)
         case "plain" | "csv":
             from kgsparql.rendering.rows import COLUMNS, answer_rows, plain_answers, separated, table_rows
 

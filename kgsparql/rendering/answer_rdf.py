@@ -120,8 +120,8 @@ def _add_answer(answer: Answer, of: _Statements, given: IRI) -> None:
 
 def _add_activity(answer: Answer, of: _Statements, given: IRI, at: str) -> None:
     """Say how the answer came about: by which software and model, from which graphs, and when."""
-    software, ours = of.part("software"), version("kgsparql")
-    agents = [of.add(software, "prov:SoftwareAgent", schema_name="kgsparql", schema_softwareVersion=ours)]
+    ours = version("kgsparql")
+    agents = [of.add(of.part("software"), "prov:SoftwareAgent", schema_name="kgsparql", schema_softwareVersion=ours)]
     if answer.model:
         agents.append(of.add(of.part("model"), "prov:SoftwareAgent", schema_name=answer.model))
     graphs = [(name, answer.digests.get(name)) for name in answer.graphs]

@@ -201,10 +201,13 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
             are_values = is_iri or all(isinstance(term, Literal | None) for term in terms)
             columns[name] = [python_value(t) if are_values or t is None else answer.labels[t] for t in terms]
         return data_frame(columns)
-    best, status, sure = frozenset(() if answer.gaps else answer.best), answer.status, answer.confidence
+    best = frozenset(() if answer.gaps else answer.best)
     rows = [
-        (status, python_value(one.term), one.label, one.description, one.score, one in best, one.markers, sure)
+        (
+            answer.status, python_value(one.term), one.label, one.description, one.score, one in best, one.markers,
+            answer.confidence,
+        )
         for one in answer.answers
-    ]
+    ]  # fmt: skip
     names = ("status", "answer", "label", "description", "score", "best", "markers", "confidence")
     return data_frame({name: [row[i] for row in rows] for i, name in enumerate(names)})

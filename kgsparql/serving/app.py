@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
@@ -39,7 +38,7 @@ from kgsparql.errors import (
     why_invalid,
 )
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import Json, json_text, printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
@@ -257,7 +256,7 @@ class ServedPage:
         """Stream the steps of a run, from the one after ``Last-Event-ID`` on, then ``over`` with the run itself."""
         run = self.runs.get(request.path_params["name"])
         if run is None:
-            told = json.dumps(_told_run(await self._run_of(request)), ensure_ascii=False)
+            told = json_text(_told_run(await self._run_of(request)))
             return EventSourceResponse(iter([{"event": "over", "data": told}]))
         last, client = request.headers.get("last-event-id", ""), request.client.host if request.client else ""
         if run.watchers >= _MOST_OF_A_RUN or self._streams[client] >= _MOST_OF_A_CLIENT:  # each keeps a connection
@@ -271,26 +270,26 @@ class ServedPage:
             while sent < len(run.events):
                 event = run.events[sent]
                 sent += 1
-                yield {"id": str(event["sequence"]), "data": json.dumps(event, ensure_ascii=False)}
+                yield {"id": str(event["sequence"]), "data": json_text(event)}
             if is_over:
                 told = _told_run(run.frozen or run.summary())
-                yield {"event": "over", "data": json.dumps(told, ensure_ascii=False)}
+                yield {"event": "over", "data": json_text(told)}
                 return
             await asyncio.sleep(_POLL_S)
 
     async def chips(self, request: Request) -> Response:
         """Tell the parts of what a run was understood as; of a part with a number, what else could stand there."""
-        found, number = await self._run_of(request), request.path_params.get("number")
+        found = await self._run_of(request)
         asking = await self._asking_after(self.asking, found.get("options", {}))
         async with self._looking:
-            told = partial(run_chips, self.knowledge, asking, found, number)
+            told = partial(run_chips, self.knowledge, asking, found, request.path_params.get("number"))
             return JSONResponse(await run_in_threadpool(told))
 
     async def neighbours(self, request: Request) -> Response:
         """Tell what a node of a drawing is, and some of what is around it in the graph as it is now."""
-        knowledge, query = self.knowledge, dict(request.query_params)
+        told = partial(node_neighbours, self.knowledge, self.asking, request.query_params)
         async with self._looking:
-            return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.asking, query))
+            return JSONResponse(await run_in_threadpool(told))
 
     async def text2sparql(self, request: Request) -> Response:
         """Send the query of a question, once it is answered, as clients of the TEXT2SPARQL challenge ask for it."""
@@ -329,7 +328,7 @@ class ServedPage:
         """Send a finished run as a file."""
         found, suffix = await self._run_of(request), request.path_params["suffix"]
         if suffix == "json" and "answer" in found:
-            text = json.dumps(found["answer"], ensure_ascii=False, indent=2)
+            text = json_text(found["answer"], indent=2)
         elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
             text = found["files"][suffix]
         else:
@@ -367,7 +366,7 @@ class ServedPage:
 
     def _asking_with(self, settings: Json) -> AskOptions:
         """Return how a question is asked: as usual, but for what was set."""
-        knowledge, asking, method = self.knowledge, self.asking, settings.get("method")
+        asking, method = self.asking, settings.get("method")
         if method is not None:
             if method not in names():
                 raise OptionError(f"no method {printable(method, 40)}", hint=f"one of: {', '.join(names())}")
@@ -375,7 +374,7 @@ class ServedPage:
         if settings.get("use_model") is False:
             asking = asking.without_model()
         load(asking.retriever, asking.options)
-        return asking.about(knowledge.resolve(entity) for entity in settings.get("entities", []))
+        return asking.about(map(self.knowledge.resolve, settings.get("entities", [])))
 
     def _answer_run(self, run: AskedRun) -> Json:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from functools import partial
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from starlette.types import ASGIApp
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Event
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import json_text, printable
 from kgsparql.rendering.text import step_words
 from kgsparql.serving.guards import Guard
 from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox
@@ -33,7 +32,7 @@ _AT_ONCE = 4  # calls that are worked on at the same time; more wait
 
 def make_server(toolbox: Toolbox) -> Server[Any]:
     """Make an MCP server with the tools of one graph."""
-    at_once = anyio.CapacityLimiter(_AT_ONCE)
+    at_once, graph = anyio.CapacityLimiter(_AT_ONCE), printable(toolbox.knowledge.graph.name, 200)
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool_definition(tool) for tool in TOOLS.values()])
@@ -59,12 +58,12 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
             return types.CallToolResult(content=[told], is_error=True)
         finally:
             cancel.set()
-        told = types.TextContent(type="text", text=json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+        told = types.TextContent(type="text", text=json_text(found, separators=(",", ":")))
         return types.CallToolResult(content=[told], structured_content=found)
 
     return Server(
-        "kgsparql", version=version("kgsparql"), title=f"kgsparql: {printable(toolbox.name, 100)}",
-        instructions=f"{INSTRUCTIONS}\nThe graph: {printable(toolbox.name, 200)}", on_list_tools=list_tools,
+        "kgsparql", version=version("kgsparql"), title=f"kgsparql: {graph}",
+        instructions=f"{INSTRUCTIONS}\nThe graph: {graph}", on_list_tools=list_tools,
         on_call_tool=call_tool,
     )  # fmt: skip
 

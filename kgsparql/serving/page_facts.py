@@ -198,8 +198,8 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: Json, number: i
     if number >= len(parts):
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_PART_LIMITS))
-    vocabulary, kind = session.vocabulary, parts[number].kind
-    found, is_cut = options(plan, parts[number], session.graph, vocabulary=vocabulary)
+    kind = parts[number].kind
+    found, is_cut = options(plan, parts[number], session.graph, vocabulary=session.vocabulary)
     label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
     kind = "condition" if kind == "predicate" else kind  # with its direction
     told = [
@@ -240,10 +240,10 @@ def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: Json) -> Pla
     """Return what was computed; where the answer was found by a path, the likeliest plan, which is made once."""
     computed = run.get("answer", {}).get("computed") or {"plan": run.get("plan")}
     if computed["plan"] is None:
-        entities, own = tuple(run["options"].get("entities", ())), asking.budget
         planned = knowledge.plan(
-            run["question"], entities=entities, budget=own, language=asking.language, after=asking.after
-        )
+            run["question"], entities=tuple(run["options"].get("entities", ())), budget=asking.budget,
+            language=asking.language, after=asking.after,
+        )  # fmt: skip
         best = planned.chosen or next(iter(planned.candidates), None)
         plan = _plan_of_path(run.get("answer", {})) if best is None else best.plan
         if plan is None:

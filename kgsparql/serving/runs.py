@@ -17,7 +17,7 @@ from pathlib import Path
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, our_error
 from kgsparql.events import Drafted, Event, Finished, ignore
 from kgsparql.linking.words import counted
@@ -84,9 +84,8 @@ class AskedRun:
 
     def summary(self) -> Json:
         """Return what is known of it before it is frozen, as JSON."""
-        options = dict(self.settings)
         own = {name: getattr(self, name) for name in ("id", "question", "state", "meanings", "error")}
-        return {**own, "options": options}
+        return {**own, "options": dict(self.settings)}
 
 
 class Runs:
@@ -164,23 +163,23 @@ def corrected(run: Json, link: int, candidate: int) -> list[Json]:
 # -- Finished runs as files, and in the log of questions ----------------------------------------------------------
 
 
+@frozen
 class KeptRuns:
     """A directory of runs, readable by its owner only; beyond a thousand the oldest are removed.
 
     The address of a run opens it later, whatever has become of the graph.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    directory: Path
 
     def put(self, name: str, run: Json) -> None:
         """Keep a run."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_text(self._directory / f"{name}.json", sealed_json(run, indent=None), mode=0o600)
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_text(self.directory / f"{name}.json", sealed_json(run, indent=None), mode=0o600)
 
     def get(self, name: str) -> Json | None:
         """Return a run that is kept; ``None`` if none is of this name, or it is not what was written any more."""
-        file = self._directory / f"{name}.json"
+        file = self.directory / f"{name}.json"
         try:
             if not re.fullmatch(r"[0-9a-f]{32}", name) or file.stat().st_size > _MAX_KEPT_BYTES:
                 return None
@@ -190,9 +189,9 @@ class KeptRuns:
 
     def sweep(self) -> None:
         """Remove the oldest runs beyond those that are kept."""
-        if not self._directory.is_dir():
+        if not self.directory.is_dir():
             return
-        files = [(entry.stat().st_mtime, entry) for entry in self._directory.glob("*.json")]
+        files = [(entry.stat().st_mtime, entry) for entry in self.directory.glob("*.json")]
         for _, entry in sorted(files, reverse=True)[_MAX_KEPT:]:
             with suppress(OSError):  # it is being read on Windows, or is removed by another process
                 entry.unlink()

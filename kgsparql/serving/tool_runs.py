@@ -6,7 +6,6 @@ show: on one line, without control characters, and not longer than is useful.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, PrefixMap, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, PrefixMap, Term, Triple, json_text, printable
 from kgsparql.rendering.text import without_commands
 
 if TYPE_CHECKING:
@@ -125,8 +124,9 @@ class ToolRun:
     def paths(self, given: Any) -> Json:
         """Find shortest paths between two entities."""
         start, end = map(self._resolved_entity, (given.start, given.end))
-        graph = self._bounded_lookups.graph
-        found = shortest_paths(graph, start, end, max_hops=given.max_hops, direction=given.direction)
+        found = shortest_paths(
+            self._bounded_lookups.graph, start, end, max_hops=given.max_hops, direction=given.direction
+        )
         shown = found.items[: given.limit]
         labels = self._bounded_lookups.labels(
             [start, end, *(t for path in shown for triple in path.triples for t in triple)]
@@ -314,7 +314,7 @@ def _shortened_reply(made: Json) -> Json:
     ]
     made = {**made, "text": text, "evidence": told, "more": "in doubt little is shown: give max_answers, max_evidence"}
     lists = [value for value in made.values() if isinstance(value, list)]
-    while any(lists) and len(json.dumps(made, ensure_ascii=False)) > DOUBTFUL:
+    while any(lists) and len(json_text(made)) > DOUBTFUL:
         max(lists, key=lambda own: len(str(own))).pop()
     return made
 

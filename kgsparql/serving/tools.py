@@ -9,12 +9,12 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgsparql.answering.ask_options import AskOptions, check_option
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.errors import InputError, KgsparqlError, why_invalid
 from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
@@ -248,12 +248,12 @@ TOOLS: Mapping[str, type[Tool]] = {
 }
 
 
+@frozen
 class Toolbox:
     """The tools of one graph, ready to be called."""
 
-    def __init__(self, knowledge: KnowledgeBase, asking: AskOptions | None = None) -> None:
-        self.name = knowledge.graph.name
-        self._knowledge, self._asking = knowledge, asking or AskOptions()
+    knowledge: KnowledgeBase
+    asking: AskOptions = field(default_factory=AskOptions)
 
     def call_tool(
         self, name: str, arguments: Json | str, *, cancel: threading.Event | None = None,
@@ -277,9 +277,9 @@ class Toolbox:
             raise tool.wrong_arguments(error) from error
         except ValueError as error:
             raise InputError(f"the arguments are no JSON: {error}", hint="write them as one JSON object") from error
-        asking = replace(self._asking, cancel=cancel or threading.Event(), emit=emit)
+        asking = replace(self.asking, cancel=cancel or threading.Event(), emit=emit)
         try:
-            found = getattr(ToolRun(self._knowledge, asking), name)(given)
+            found = getattr(ToolRun(self.knowledge, asking), name)(given)
         except KgsparqlError as error:
             error.hint = without_commands(said_of_tools(error.hint))
             raise

@@ -10,7 +10,7 @@ from typing import Any
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError, StoreError, redacted
-from kgsparql.rdf.terms import Json
+from kgsparql.rdf.terms import Json, json_text
 from kgsparql.storage.sqlite_file import SqliteFile
 
 MOST_ENTRIES = 10_000  # of a log; beyond it the oldest go, those that nobody rated first
@@ -140,7 +140,7 @@ def _is_iri(text: str) -> bool:
 
 def _packed_answer(answer: Mapping[str, Any]) -> bytes:
     def packed(own: Mapping[str, Any]) -> bytes:
-        return zlib.compress(redacted(json.dumps(own, ensure_ascii=False)).encode("utf-8", "replace"))
+        return zlib.compress(redacted(json_text(own)).encode("utf-8", "replace"))
 
     whole, listed = packed(answer), answer.get("answers", [])
     if len(whole) <= _LONGEST_BYTES:

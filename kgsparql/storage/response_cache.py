@@ -57,7 +57,7 @@ CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
         """Return the reply that is kept for a request and at most so old, whatever the mode."""
         key = _key_of(kind, request)
         select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
-        rows = self.rows(select, (key, _earliest_time(at_most_s)))
+        rows = self.rows(select, (key, _time_ago(at_most_s)))
         with suppress(ValueError, TypeError):  # of a damaged file
             return dict(json.loads(rows[0][0])) if rows else None
         return None
@@ -66,14 +66,13 @@ CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
         """Keep a reply in place of an earlier one."""
         key = _key_of(kind, request)
         asked, replied = _canonical_json(request), json.dumps(reply, separators=(",", ":"))
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        row = (key, kind, now, len(asked) + len(replied), asked, replied)
+        row = (key, kind, _time_ago(0.0), len(asked) + len(replied), asked, replied)
         with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def prune(self, kind: str, *, at_most_s: float, most_bytes: int) -> int:
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
-        return self.change(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
+        return self.change(_PRUNE, (kind, _time_ago(at_most_s), most_bytes))
 
 
 def _canonical_json(request: Mapping[str, Any]) -> str:
@@ -84,7 +83,7 @@ def _key_of(kind: str, request: Mapping[str, Any]) -> bytes:
     return hashlib.sha256(f"{kind}\n{_canonical_json(request)}".encode()).digest()
 
 
-def _earliest_time(seconds: float) -> str:
+def _time_ago(seconds: float) -> str:
     """Return the time so many seconds ago as the table has it; for infinity a text that sorts before every time."""
     if math.isinf(seconds):
         return ""

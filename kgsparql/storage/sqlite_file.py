@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 from kgsparql.resources import ClosedAtExit
@@ -35,12 +35,12 @@ class SqliteFile(ClosedAtExit):
     :cvar room: the hint that says how to free space; ``elsewhere``, how to have the file in another place.
     """
 
-    what: ClassVar[str]
-    tables: ClassVar[str]
-    version: ClassVar[int] = 1
-    again: ClassVar[str] = ""
-    room: ClassVar[str] = "delete what you do not need"
-    elsewhere: ClassVar[str] = "KGSPARQL_CACHE_DIR names another directory"
+    what: str
+    tables: str
+    version: int = 1
+    again: str = ""
+    room: str = "delete what you do not need"
+    elsewhere: str = "KGSPARQL_CACHE_DIR names another directory"
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
