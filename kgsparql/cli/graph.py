@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from kgsparql.dataclasses import asdict, frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.linking.words import words as words_of
-from kgsparql.rdf.terms import IRI, Json, Literal, Term, Triple, normalised, printable
+from kgsparql.rdf.terms import IRI, Json, Labels, Literal, Term, Triple, normalised, printable
 
 if TYPE_CHECKING:
     from kgsparql.graphs.notes import Cut
@@ -229,7 +229,7 @@ def info(
     to.write(graphs if len(graphs) > 1 else graphs[0], lines)
 
 
-def _end_text(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) -> str:
+def _end_text(knowledge: KnowledgeBase, term: Term, labels: Labels) -> str:
     """Write the label of a term with its language; a triple as Turtle has it."""
     if isinstance(term, Triple):
         return printable(_curie_of(knowledge, term), 200)

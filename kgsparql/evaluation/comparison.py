@@ -103,8 +103,8 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
         questions = {question.id: question for question in run.questions}
         for method in run.methods:
             pairs = [(questions[id_], record) for id_, record in run.records(method).items()]
-            with_model = all(own.get("with_model", True) for own in run.config["methods"] if own["label"] == method)
-            model = run.model if with_model else ""
+            own = (about for about in run.config["methods"] if about["label"] == method)
+            model = run.model if all(about.get("with_model", True) for about in own) else ""
             for question, record in pairs:
                 kinds = {"hops": question.hops or "", "type": question.type, "direction": question.direction}
                 values = {metric: METRICS[metric].of(question, record) for metric in metrics}

@@ -280,13 +280,12 @@ def _question_entry(question: MadeQuestion, number: int) -> Json:
 
 
 MAX_ROWS = 100_000  # solutions of one gold query: nobody asks a question with more answers
-_TIMEOUT_S = 30.0
 
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
 """Errors of one query, and not of the graph or the network."""
 
 
-def answered(dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = _TIMEOUT_S) -> Dataset:
+def answered(dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 30.0) -> Dataset:
     """Fill in answers where a dataset has only SPARQL, and labels where it has only IRIs.
 
     A question without a known answer is left out, and becomes a problem: its SPARQL is refused, or finds nothing.

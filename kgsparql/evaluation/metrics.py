@@ -76,16 +76,15 @@ class Judgement:
     """The given answers in the order in which they are scored, and which of them are right.
 
     :param gold: how many different right answers there are.
-    :param answers: the different given ones, the best first.
-    :param found: for each of them, the numbers of the right answers it is equal to; empty for a wrong one.
-    :param leading: how many of them lead: the first, and those right behind it of equal score and first marker.
+    :param found: for each different given one, the best first, the numbers of the right answers it is equal to; empty
+        for a wrong one.
+    :param leading: how many of these lead: the first, and those right behind it of equal score and first marker.
     :param predicted: how many of them are the predicted set: the leading ones if nobody chose among candidates, else
         all.
     :param settled: the score in every metric if the question failed (0) or has no right answer (1 for silence, else 0).
     """
 
     gold: int
-    answers: tuple[RecordedAnswer, ...]
     found: tuple[tuple[int, ...], ...]
     leading: int
     predicted: int
@@ -165,7 +164,7 @@ def _judge_answers(question: _ById[Question], record: _ById[Record]) -> Judgemen
     answers = tuple(answer for group in groups for answer in group)
     leading = len(groups[0]) if groups else 0
     return Judgement(
-        gold=len(gold), answers=answers, found=tuple(gold.found(answer.term, answer.label) for answer in answers),
+        gold=len(gold), found=tuple(gold.found(answer.term, answer.label) for answer in answers),
         leading=leading, predicted=leading if given.ranked else len(answers),
         settled=float(is_silent(given)) if given.has_failed or not gold else None,
     )  # fmt: skip
@@ -289,20 +288,6 @@ def _literal_text(term: str) -> str:
     return literal.value if isinstance(literal, Literal) else ""
 
 
-_OF_ANSWERS = (
-    _hits_metric(1),
-    # Hits@1 if one of the leading answers is drawn at random
-    _answer_metric("expected_hits@1", lambda own: own.right(own.leading) / own.leading if own.leading else 0.0),
-    *map(_hits_metric, (3, 5, 10)),
-    _answer_metric("mrr", lambda own: next((1 / place for place, right in enumerate(own.found, 1) if right), 0.0)),
-    _answer_metric("precision", _set_precision),
-    _answer_metric("recall", _set_recall),
-    _answer_metric("f1", lambda found: f1(_set_precision(found), _set_recall(found))),  # of each question
-    Metric("exact", "answer", "higher", _is_exact),
-    Metric("wrong_yes_no", "grounding", "lower", _wrong_verdict),
-)
-
-
 _NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
 _AT = 10  # places that the metrics of the first ones count
 
@@ -412,7 +397,17 @@ def _share_metric(name: str, of: Callable[[Record], bool], better: Better = "low
     return Metric(name, "grounding", better, lambda _, record: float(of(record)))
 
 
-_OF_TRUST = (
+_METRICS = (
+    _hits_metric(1),
+    # Hits@1 if one of the leading answers is drawn at random
+    _answer_metric("expected_hits@1", lambda own: own.right(own.leading) / own.leading if own.leading else 0.0),
+    *map(_hits_metric, (3, 5, 10)),
+    _answer_metric("mrr", lambda own: next((1 / place for place, right in enumerate(own.found, 1) if right), 0.0)),
+    _answer_metric("precision", _set_precision),
+    _answer_metric("recall", _set_recall),
+    _answer_metric("f1", lambda found: f1(_set_precision(found), _set_recall(found))),  # of each question
+    Metric("exact", "answer", "higher", _is_exact),
+    Metric("wrong_yes_no", "grounding", "lower", _wrong_verdict),
     _triple_metric("triple_precision", _triple_precision),
     _triple_metric("triple_recall", _triple_recall),
     _triple_metric("triple_f1", lambda golden, own: f1(_triple_precision(golden, own), _triple_recall(golden, own))),
@@ -463,5 +458,5 @@ _OF_TRUST = (
     ),
 )  # fmt: skip
 
-METRICS: Mapping[str, Metric] = {metric.name: metric for metric in (*_OF_ANSWERS, *_OF_TRUST)}
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _METRICS}
 """All metrics by name, in the order of a table."""

@@ -71,8 +71,7 @@ class Run:
         run = cls(path, config)
         with store_errors(path):
             (path / "answers").mkdir(parents=True, exist_ok=True)
-            lines = "".join(_json_line(question.to_json()) for question in questions)
-            replace_text(path / "questions.jsonl", lines)
+            replace_text(path / "questions.jsonl", "".join(_json_line(one.to_json()) for one in questions))
             run.write_config(config)  # the last: a run is there when this is
         return run
 

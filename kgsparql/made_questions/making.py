@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from kgsparql.dataclasses import dataclass, field, frozen, replace
@@ -39,7 +39,7 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, normalised, printable
 
 MAX_ANSWERS = 20  # answers that a question has at most, by default
 _MAX_PATHS = 60  # the commonest paths of one number of hops and direction, of which questions are made
@@ -76,7 +76,7 @@ class MadeQuestion:
     text: str
     walk: Walk
     topic: str
-    answers: Mapping[Term, str]
+    answers: Labels
     how_many: str
 
     @property
@@ -129,7 +129,7 @@ class _Maker:
     """Tries paths from starts in turn, and makes questions of those that lead to few answers."""
 
     knowledge: KnowledgeBase
-    topics: Mapping[Term, str]
+    topics: Labels
     namer: _Namer
     count: int
     max_answers: int

@@ -171,7 +171,9 @@ class OpenAIClient(ClosedAtExit):
         self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
         written = self._written_request(path, body)
-        for number in range(1, TRIES + 1):
+        number = 0
+        while True:
+            number += 1
             request = replace(written, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
             try:
                 reply = send(cast("Transport", self._transport), request)
@@ -183,7 +185,6 @@ class OpenAIClient(ClosedAtExit):
             if pause_s is None or pause_s >= deadline - time.monotonic() or number == TRIES:
                 raise error
             (cancel or threading.Event()).wait(pause_s)
-        raise AssertionError("a last try returns or raises")
 
     def _written_request(self, path: str, body: Json | None) -> HttpRequest:
         """Have openai write a request, with its headers."""

@@ -42,8 +42,7 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
 
     :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
-    data = pyoxigraph.serialize(_quads_of(answer, at), format=RdfFormat.TRIG, prefixes=_PREFIXES)
-    return (data or b"").decode("utf-8")
+    return (pyoxigraph.serialize(_quads_of(answer, at), format=RdfFormat.TRIG, prefixes=_PREFIXES) or b"").decode()
 
 
 def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
@@ -171,8 +170,7 @@ def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
         kgs_ends=None if item.named_ends is None else Literal(item.named_ends),
     )  # fmt: skip
     if item.excerpt is not None:
-        mentioned = [mention.term for mention in item.excerpt.mentions]
-        of.add(node, schema_isPartOf=item.excerpt.document, schema_mentions=mentioned)
+        of.add(node, schema_isPartOf=item.excerpt.document, schema_mentions=[own.term for own in item.excerpt.mentions])
     for i, own in enumerate(item.queries, 1):
         source = of.add(IRI(f"{node.value}-{i}"), executable, schema_name=own.source, sh_select=own.query.shown)
         of.add(node, kgs_sourceQuery=source)

@@ -7,13 +7,13 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, floor
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import Answer
+from kgsparql.dataclasses import asdict, frozen
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
@@ -32,7 +32,7 @@ _Curve: TypeAlias = Sequence[tuple[float, float]]
 _Joined: TypeAlias = tuple[int, int, str]  # the places of two nodes, and the label of the edge between them
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """A rectangle, by its middle in pixels from the top left."""
 
@@ -47,7 +47,7 @@ class Box:
         return across and abs(self.y - other.y) * 2 < self.height + other.height
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrawnNode(Box):
     """A term in a drawing."""
 
@@ -59,7 +59,7 @@ class DrawnNode(Box):
     markers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrawnEdge:
     """A triple as a cubic curve from the node of its subject to that of its object.
 
@@ -78,7 +78,7 @@ class DrawnEdge:
     label_at: Box | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     """A drawing of what an answer rests on; false where there is nothing to draw."""
 

@@ -218,8 +218,8 @@ class ServedPage:
 
     async def html(self, _: Request) -> Response:
         """Send the page; a script fills it."""
-        name = printable(self.knowledge.graph.name, 200)
-        return HTMLResponse(self._template.render(graph=name), headers={"cache-control": "no-cache"})
+        page = self._template.render(graph=printable(self.knowledge.graph.name, 200))
+        return HTMLResponse(page, headers={"cache-control": "no-cache"})
 
     async def graph(self, _: Request) -> Response:
         """Send what the page says of the graph, and what may be asked."""

@@ -47,8 +47,7 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
 
         def emit(event: Event) -> None:
             if (words := step_words(event)) and not cancel.is_set():
-                report = partial(context.session.report_progress, message=words)
-                anyio.from_thread.run(report, float(event.sequence))
+                anyio.from_thread.run(partial(context.session.report_progress, float(event.sequence), message=words))
 
         call = partial(toolbox.call_tool, params.name, params.arguments or {}, cancel=cancel, emit=emit)
         try:
@@ -69,9 +68,9 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
 
 
 def _tool_definition(tool: type[Tool]) -> types.Tool:
-    hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return types.Tool(
-        name=tool.name, description=tool.description, annotations=hints,
+        name=tool.name, description=tool.description,
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
         input_schema=tool.input_schema(), output_schema=tool.output_schema(),
     )  # fmt: skip
 
@@ -89,8 +88,8 @@ def serve_stdio(toolbox: Toolbox) -> None:
 
 def http_app(toolbox: Toolbox, *, host: str, port: int, token: str = "") -> ASGIApp:
     """Make the streamable HTTP transport at ``/mcp`` an ASGI application, behind the same guard as the page."""
-    guarded_here = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = make_server(toolbox).streamable_http_app(
-        host=host, transport_security=guarded_here, max_sessions=MOST_SESSIONS, session_idle_timeout=_IDLE_S
-    )
+        host=host, max_sessions=MOST_SESSIONS, session_idle_timeout=_IDLE_S,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # guarded here
+    )  # fmt: skip
     return Guard(app, host=host, port=port, token=token)

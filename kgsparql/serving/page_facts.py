@@ -31,7 +31,7 @@ from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.plans.type_check import check, terms_in
 from kgsparql.plans.writing import Writer, in_words
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Term, normalised, parse_term, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Term, normalised, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.retrievers import names
 from kgsparql.retrievers._planned_question import GivenPlan
@@ -123,7 +123,7 @@ def _hops_by_turns(groups: Iterable[NeighbourGroup]) -> Iterator[Hop]:
     yield from in_turn(group.hops for group in groups if group.step.predicate in UNWALKED)
 
 
-def _node_term(term: Term, labels: Mapping[Term, str]) -> Json:
+def _node_term(term: Term, labels: Labels) -> Json:
     label = "[]" if isinstance(term, BlankNode) else printable(labels[term], _MAX_CHARACTERS)
     return {"term": str(term), "label": label, "type": term_json(term, label)["type"]}
 
@@ -188,12 +188,8 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: Json, number: i
         return {"words": "", "chips": []}
     parts = chips(plan)
     if number is None:
-        labels = knowledge.labels(terms_in(plan))
-        label = labels.__getitem__
-        parts_told = [
-            {"kind": one.kind, "words": part_words(one.kind, part, label)}
-            for one, part in ((one, one.part_of(plan)) for one in parts)
-        ]
+        label = knowledge.labels(terms_in(plan)).__getitem__
+        parts_told = [{"kind": one.kind, "words": part_words(one.kind, one.part_of(plan), label)} for one in parts]
         return {"words": printable(in_words(plan, label), _MOST_PLAN_CHARACTERS), "chips": parts_told}
     if number >= len(parts):
         raise NotFoundError("there is no such part", hint="open the run again")

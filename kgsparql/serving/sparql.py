@@ -9,7 +9,7 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from functools import partial
@@ -81,8 +81,7 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
 async def _result_response(queries: BoundedQueries, request: Request, text: str) -> Response:
     """Run a query and write its result; if the client goes away, the query is killed."""
     query = await run_in_threadpool(check, text, prefixes=queries.prefixes)
-    forms = [name for name in FORMATS[query.form] if name != "table"]
-    form = _chosen_format(request, forms, query.form)
+    form = _chosen_format(request, query)
     working = asyncio.ensure_future(queries.run(query, form, is_explained="x-kgsparql-why" in request.headers))
     leaving = asyncio.ensure_future(_client_left(request))
     try:
@@ -160,13 +159,13 @@ def _with_cut(content: bytes, cut: str, form: str) -> bytes:
     return content
 
 
-def _chosen_format(request: Request, forms: Iterable[str], kind: str) -> str:
+def _chosen_format(request: Request, query: CheckedQuery) -> str:
     """Choose the format that the client likes best, of those that there are."""
-    offered = {form: _MEDIA_TYPES[form] for form in forms}
+    offered = {form: _MEDIA_TYPES[form] for form in FORMATS[query.form] if form in _MEDIA_TYPES}
     form = best_offered(",".join(request.headers.getlist("accept")), offered)
     if form is None:
         raise InputError(
-            f"the result of {kind} is written as {', '.join(own for own, *_ in offered.values())}", refused=406
+            f"the result of {query.form} is written as {', '.join(own for own, *_ in offered.values())}", refused=406
         )
     return form
 

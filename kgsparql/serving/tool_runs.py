@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, PrefixMap, Term, Triple, json_text, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, PrefixMap, Term, Triple, json_text, printable
 from kgsparql.rendering.text import without_commands
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class ToolRun:
         except NotFoundError:
             return [self._resolved_entity(name)]
 
-    def _descriptions_of(self, groups: Sequence[Sequence[IRI]], text: str) -> Mapping[Term, str]:
+    def _descriptions_of(self, groups: Sequence[Sequence[IRI]], text: str) -> Labels:
         """Describe each term in a few words, which differ within a group."""
         return descriptions_of(groups, self.knowledge.session(text, self.asking).labels) if groups else {}
 
@@ -328,7 +328,7 @@ def _answer_text(answer: Answer) -> str:
     return said_of_tools("\n".join(printable(line, 4 * _MAX_CHARACTERS) for line in answer.text.splitlines()))
 
 
-def _evidence_json(item: EvidenceItem, labels: Mapping[Term, str], given: Any) -> Json:
+def _evidence_json(item: EvidenceItem, labels: Labels, given: Any) -> Json:
     return {
         "text": printable(item.text, 4 * _MAX_CHARACTERS),
         "triples": [_triple_json(cited.triple, labels) for cited in item.triples[: given.max_triples]],
@@ -379,13 +379,13 @@ def _meaning_json(one: AnswerTerm | LinkedEntity, **more: Any) -> Json:
     return _term_json(one.term, one.label, **more, description=one.description)
 
 
-def _row_json(row: Iterable[Term | None], labels: Mapping[Term, str]) -> list[Json | None]:
+def _row_json(row: Iterable[Term | None], labels: Labels) -> list[Json | None]:
     return [None if term is None else _term_json(term, labels.get(term)) for term in row]
 
 
-def _triple_json(triple: Triple, labels: Mapping[Term, str]) -> Json:
-    names = ("subject", "predicate", "object")
-    return {name: _term_json(term, labels.get(term)) for name, term in zip(names, triple, strict=True)}
+def _triple_json(triple: Triple, labels: Labels) -> Json:
+    named = zip(("subject", "predicate", "object"), triple, strict=True)
+    return {name: _term_json(term, labels.get(term)) for name, term in named}
 
 
 def _has_word_of(text: str, label: str) -> bool:
@@ -430,5 +430,6 @@ def _query_text(query: Query, given: Any) -> str:
 
 def _left_out_queries(queries: Iterable[Query], given: Any) -> str:
     """Say which argument gets the queries that are left out; empty if none is."""
-    is_left_out = any(query.shown and not _query_text(query, given) for query in queries)
-    return "a long SPARQL query: give whole_queries" if is_left_out else ""
+    if any(query.shown and not _query_text(query, given) for query in queries):
+        return "a long SPARQL query: give whole_queries"
+    return ""

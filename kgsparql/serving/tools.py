@@ -98,8 +98,11 @@ class Tool(BaseModel):
         What is in them takes four times as many tokens, and a model sees it in the first result.
         """
         types = {name: kind.removesuffix("?") for name, kind in {**cls.result, "more": "string"}.items()}
-        properties = {name: {"type": kind} if kind else {} for name, kind in types.items()}
-        return {"type": "object", "properties": properties, "required": cls.required}
+        return {
+            "type": "object",
+            "properties": {name: {"type": kind} if kind else {} for name, kind in types.items()},
+            "required": cls.required,
+        }
 
     @classmethod
     def wrong_arguments(cls, error: ValidationError) -> InputError:

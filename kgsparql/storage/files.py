@@ -247,9 +247,7 @@ def remove(entry: Path, target: Path) -> None:
         if entry.is_symlink() or not entry.is_dir():
             entry.unlink(missing_ok=True)
             return
-        doomed = partial_path(target) if entry == target else entry
-        if doomed != entry:
-            entry.rename(doomed)
+        doomed = entry.rename(partial_path(target)) if entry == target else entry
         shutil.rmtree(doomed)
     except OSError as error:
         raise StoreError(
