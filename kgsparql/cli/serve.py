@@ -103,7 +103,7 @@ def serve(
             datasets += [one.name] if one.is_remote else [one.name, Path(one.name).absolute().as_uri()]
         app = ServedPage(
             served, asking, KeptRuns(cache_directory() / FOLDER), log=log, queries=queries,
-            workers=how.workers, datasets=datasets,
+            workers=how.workers, datasets=dict.fromkeys(datasets),
         ).app  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
         _serve_at(how.host, how.port, "/", token, lambda port: Guard(app, host=how.host, port=port, token=token))

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +27,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json, unanswered_json
 from kgsparql.answering.ask_options import AskOptions, checked_question
 from kgsparql.answering.follow_up import Before
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import (
     BudgetExceededError,
     CancelledError,
@@ -131,6 +131,7 @@ class _StepStream(EventSourceResponse):
             self._streams += Counter()  # keeps those above zero
 
 
+@dataclass(eq=False)
 class ServedPage:
     """The page of a graph; ``app`` is the application that serves it.
 
@@ -140,30 +141,31 @@ class ServedPage:
     :param datasets: what a client of TEXT2SPARQL may call the graph.
     """
 
-    def __init__(
-        self, knowledge: KnowledgeBase, asking: AskOptions, kept: KeptRuns, *, log: QuestionLog | None = None,
-        queries: BoundedQueries | None = None, workers: int = 4,
-        datasets: Collection[str] = (),
-    ) -> None:  # fmt: skip
-        self.knowledge, self.asking, self.kept, self.log = knowledge, asking, kept, log
-        self.has_sparql = queries is not None
-        self._datasets = tuple(dict.fromkeys(datasets))
-        self.runs = Runs(self._answer_run, workers=workers)
+    knowledge: KnowledgeBase
+    asking: AskOptions
+    kept: KeptRuns
+    log: QuestionLog | None = None
+    queries: BoundedQueries | None = None
+    workers: int = 4
+    datasets: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        self.runs = Runs(self._answer_run, workers=self.workers)
         self._streams = Counter[str]()
         self._about: asyncio.Task[Json] | None = None
-        self._looking = asyncio.Semaphore(workers)
+        self._looking = asyncio.Semaphore(self.workers)
         self._template = Environment(loader=FileSystemLoader(STATIC), autoescape=True).get_template("page.html")
         run = "/api/runs/{name}"
+        sent = {
+            "/": self.html, "/runs/{name}.{suffix}": self.file, "/runs/{name}": self.html, "/api/graph": self.graph,
+            run: self.run, run + "/events": self.events, run + "/chips": self.chips,
+            run + "/chips/{number:int}": self.chips, "/api/neighbours": self.neighbours, "/api/names": self.names,
+            TEXT2SPARQL_PATH: self.text2sparql,
+        }  # fmt: skip
         served: list[BaseRoute] = [
-            Route("/", self.html), Route("/runs/{name}.{suffix}", self.file), Route("/runs/{name}", self.html),
-            Route("/api/graph", self.graph), Route("/api/ask", self.ask, methods=["POST"]),
-            Route(run, self.run, methods=["GET"]), Route(run, self.stop, methods=["DELETE"]),
-            Route(run + "/events", self.events),
-            Route(run + "/chips", self.chips),
-            Route(run + "/chips/{number:int}", self.chips),
-            Route("/api/neighbours", self.neighbours),
-            Route(TEXT2SPARQL_PATH, self.text2sparql), Route("/api/names", self.names), HEALTH,
-            Mount("/static", StaticFiles(directory=STATIC)), *([] if queries is None else [sparql_route(queries)]),
+            *(Route(path, send) for path, send in sent.items()), HEALTH,
+            Route("/api/ask", self.ask, methods=["POST"]), Route(run, self.stop, methods=["DELETE"]),
+            Mount("/static", StaticFiles(directory=STATIC)), *map(sparql_route, [self.queries] if self.queries else ()),
         ]  # fmt: skip
         handlers: Any = {KgsparqlError: _error_response, HTTPException: _no_such_request}
         self.app = Starlette(routes=served, lifespan=self._app_lifespan, exception_handlers=handlers)
@@ -224,7 +226,7 @@ class ServedPage:
     async def graph(self, _: Request) -> Response:
         """Send what the page says of the graph, and what may be asked."""
         assert self._about is not None  # noqa: S101 - made when the application starts
-        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": self.has_sparql})
+        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": self.queries is not None})
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
@@ -296,10 +298,10 @@ class ServedPage:
         sent = {name: request.query_params.get(name, "") for name in ("dataset", "question")}
         if not all(sent.values()):
             raise InputError("dataset and question are needed", hint=f"{TEXT2SPARQL_PATH}?dataset=IRI&question=…")
-        if sent["dataset"] not in self._datasets:
+        if sent["dataset"] not in self.datasets:
             raise NotFoundError(
                 f"no dataset {printable(sent['dataset'], 200)}",
-                hint=printable(f"one of: {', '.join(self._datasets)}", 2_000),
+                hint=printable(f"one of: {', '.join(self.datasets)}", 2_000),
             )
         run = self.runs.start(AskedRun(checked_question(sent["question"]), self.asking, {}))
         while not run.is_over:
