@@ -194,13 +194,11 @@ def _embedder_finding(spec: str, timeout_s: float) -> CheckResult:
     from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
     from kgsparql.models.embedding import DEFAULT_MODEL, INSTALL_HINT, find_model
 
-    embedder = open_embedder(spec)
+    embedder = open_embedder(spec, timeout_s=timeout_s)
     if embedder is None:
         hint = "" if spec == "none" else INSTALL_HINT
         return CheckResult("none: texts are compared by the words they share", hint, "absent")
     if isinstance(embedder, OpenAIEmbedder):
-        base_url, _, model = spec.partition("#")
-        embedder = OpenAIEmbedder(base_url, model, timeout_s=timeout_s)
         source = embedder.name
     elif local := find_model(DEFAULT_MODEL if spec == "auto" else spec):
         source = f"{local.name} from {local.directory}"

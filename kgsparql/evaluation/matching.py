@@ -172,7 +172,7 @@ def _possible_values(text: str) -> tuple[_Value, ...]:
     bare = text.strip(" \t\r\n")
     boolean = _BOOLEANS[bare] if bare in {"true", "false"} else None
     found = (_number_value(bare), _SPECIAL.get(bare), boolean, _date_value(bare), _year_value(bare))
-    return tuple(value for value in found if value is not None)
+    return tuple(filter(None, found))
 
 
 def _number_value(text: str) -> _Value | None:

@@ -44,7 +44,6 @@ _T = TypeVar("_T")
 
 Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost"]
 Better: TypeAlias = OneOf["higher", "lower", ""]
-Score: TypeAlias = Callable[[Question, Record], "float | None"]
 
 
 @frozen
@@ -59,7 +58,7 @@ class Metric:
     name: str
     group: Group
     better: Better
-    of: Score
+    of: Callable[[Question, Record], float | None]
 
 
 def f1(precision: float, recall: float) -> float:
@@ -397,7 +396,7 @@ def _share_metric(name: str, of: Callable[[Record], bool], better: Better = "low
     return Metric(name, "grounding", better, lambda _, record: float(of(record)))
 
 
-_METRICS = (
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in (
     _hits_metric(1),
     # Hits@1 if one of the leading answers is drawn at random
     _answer_metric("expected_hits@1", lambda own: own.right(own.leading) / own.leading if own.leading else 0.0),
@@ -439,15 +438,15 @@ _METRICS = (
     ),
     Metric("misleading", "grounding", "lower", _is_misleading),
     # a model was to help, and failed, or was not trusted
-    _share_metric("without_model", lambda record: record.is_without_model),
+    _share_metric("without_model", attrgetter("is_without_model")),
     # a reply of a model could not be used; that there is no embedding model is how the run was made, and no fallback
     _share_metric("fallbacks", lambda record: any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
     # a limit cut something off: an item of the evidence, a list on the way, or the budget
-    _share_metric("truncated", lambda record: record.is_cut_short),
+    _share_metric("truncated", attrgetter("is_cut_short")),
     # marked as not whole: a limit, words without evidence, a doubt
     _share_metric("partial", lambda record: record.status == "partial" and not record.has_failed),
     # an error left it without an answer; where a model failed once there was evidence, the candidates are no answer
-    _share_metric("failed", lambda record: record.has_failed),
+    _share_metric("failed", attrgetter("has_failed")),
     *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
     _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
     *map(_cost_metric, ("cost", "queries", "rows", "seconds")),
@@ -456,7 +455,5 @@ _METRICS = (
         "confidence", "grounding", "",
         lambda _, record: None if record.has_failed or is_silent(record) else record.score,
     ),
-)  # fmt: skip
-
-METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _METRICS}
+)}  # fmt: skip
 """All metrics by name, in the order of a table."""

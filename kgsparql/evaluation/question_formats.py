@@ -36,7 +36,6 @@ _BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop
 
 # A number or boolean is written as in JSON.
 Text = Annotated[str, BeforeValidator(lambda own: json.dumps(own) if isinstance(own, int | float) else own)]
-Asked = Annotated[str, AfterValidator(checked_question)]
 # The SPARQL, also out of an object that it is in.
 Queried = Annotated[str, BeforeValidator(lambda own: own.get("sparql") or "" if isinstance(own, Mapping) else own)]
 
@@ -111,7 +110,7 @@ class _TopicEntry(_WithoutNulls):
 class OwnEntry(Entry):
     """Question in kgsparql's own format."""
 
-    question: Asked
+    question: Annotated[str, AfterValidator(checked_question)]
     answers: list[Text] | None = None
     answer_iris: list[WrittenIRI] | None = None
     topic_entities: list[_TopicEntry] = []

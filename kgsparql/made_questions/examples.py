@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal as OneOf
-from typing import get_args
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
@@ -20,9 +18,7 @@ from kgsparql.made_questions.frequent_paths import SampleSize
 from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.rdf.terms import Literal
 
-Kind = OneOf["one hop", "two hops", "count", "inverse"]
-
-_KINDS: tuple[Kind, ...] = get_args(Kind)  # in the order in which they are shown
+_KINDS = ("one hop", "two hops", "count", "inverse")  # in the order in which they are shown
 
 # A tenth of what an evaluation looks at: half a second in a graph of a million triples.
 _SIZE = SampleSize(triples=4_000, starts=120, frontier=120, ways=1_000)
@@ -73,7 +69,7 @@ class _Example:
     """Made question that may be shown, in one of its forms."""
 
     text: str
-    kind: Kind
+    kind: str
     made: MadeQuestion
 
 
@@ -145,7 +141,7 @@ def _example_forms(question: MadeQuestion) -> Iterator[_Example]:
         return
     hops, direction = question.cell
     inverse = hops == 1 and direction == "inverse"
-    kind: Kind = "inverse" if inverse else "one hop" if hops == 1 else "two hops"
+    kind = "inverse" if inverse else "one hop" if hops == 1 else "two hops"
     yield _Example(question.text, kind, question)
     if inverse and len(labels) > 1 and question.how_many.startswith("How many "):
         yield _Example(question.how_many, "count", question)

@@ -33,11 +33,12 @@ MOST_VECTORS = 300_000  # then the oldest go: one of 384 numbers takes about 1.7
 _KEYS_AT_ONCE = 500
 
 
-def open_embedder(spec: str = "auto") -> Embedder | None:
+def open_embedder(spec: str = "auto", *, timeout_s: float = 60.0) -> Embedder | None:
     """Open the embedder that ``spec`` names; nothing heavy is imported before it embeds.
 
     :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
         ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
+    :param timeout_s: of a server.
     :raises EmbeddingError: if what was named is not there.
     :raises OptionError: for a URL without a model.
 
@@ -50,7 +51,7 @@ def open_embedder(spec: str = "auto") -> Embedder | None:
         base_url, _, name = spec.partition("#")
         if not name:
             raise OptionError(f"{unreadable_url(spec)}: which model?", hint="write URL#model")
-        return OpenAIEmbedder(base_url, name)
+        return OpenAIEmbedder(base_url, name, timeout_s=timeout_s)
     if (shown := shown_source(spec)) != spec:
         raise OptionError(f"{shown}: no embedder", hint="a URL starts with http:// or https://")
     if spec == "auto":

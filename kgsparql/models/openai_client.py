@@ -57,10 +57,6 @@ _MODELS_BYTES = 8 * 1024 * 1024
 _SHOWN = 200
 _OWN_WORDS = 2_000
 _URL_HINT = "does the base URL end in /v1? kgsparql doctor lists the models of the server"
-_TIME_HINT = "allow more time with --model-timeout, or ask a faster model"
-_REPLY_HINT = "kgsparql doctor tests the server and the model; another model may do better"
-_REFUSED_HINT = "the server does not take this request; kgsparql doctor shows what it takes"
-_LENGTH_HINT = "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
 _TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|n_ctx", re.IGNORECASE)
 _PASSING = {500, 502, 503}  # after these another try may help at once; a 504 has already waited long
 _TAG = re.compile(r"<[^<>]*>")
@@ -203,7 +199,9 @@ class OpenAIClient(ClosedAtExit):
         match failure.kind:
             case "late":
                 return ModelTimeoutError(
-                    f"{self.base_url}: no reply within {total_s:g} s", hint=_TIME_HINT, timeout_s=total_s
+                    f"{self.base_url}: no reply within {total_s:g} s",
+                    hint="allow more time with --model-timeout, or ask a faster model",
+                    timeout_s=total_s,
                 ), None
             case "too large":
                 return self._unusable_reply("E_LIMIT", f"is longer than {max_bytes // 1024:,} KiB"), None
@@ -243,7 +241,9 @@ class OpenAIClient(ClosedAtExit):
         return ModelReplyError(
             f"the reply of {self.base_url} {what}",
             code=code,
-            hint=f"is this a model server? {_URL_HINT}" if code == "E_LLM_FORMAT" else _REPLY_HINT,
+            hint=f"is this a model server? {_URL_HINT}"
+            if code == "E_LLM_FORMAT"
+            else "kgsparql doctor tests the server and the model; another model may do better",
         )
 
     def _refusal_error(self, reply: HttpReply, number: int) -> _Failed:
@@ -254,7 +254,11 @@ class OpenAIClient(ClosedAtExit):
             hint = f"set {KEY_VARIABLE} to a key of this server" + ("" if self._key else "; none was sent")
             return AuthenticationError(said, hint=hint, status=status), None
         if status in {400, 422}:
-            hint = _LENGTH_HINT if _TOO_LONG.search(text) else _REFUSED_HINT
+            hint = (
+                "it is too long: ask for fewer facts (-O) or --reply-tokens, or give the model more context"
+                if _TOO_LONG.search(text)
+                else "the server does not take this request; kgsparql doctor shows what it takes"
+            )
             return RequestRefusedError(said, hint=hint, status=status, body=text[:_OWN_WORDS]), None
         if status == 429:
             if "insufficient_quota" in text:

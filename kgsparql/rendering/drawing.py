@@ -21,8 +21,6 @@ from kgsparql.rdf.paths import Direction, Hop
 from kgsparql.rdf.terms import IRI, Json, Labels, Literal, Term, Triple, local_name, printable
 from kgsparql.rendering.text import own_step_lines, text_lines
 
-Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
-
 MOST_NODES = 14  # in view at once: more cannot be read
 MOST_WHOLE = 400  # where a person asks for all; further ones are only in the table
 _LABEL_LENGTH = 200  # characters of a label; pictures show less of it
@@ -55,7 +53,7 @@ class DrawnNode(Box):
     term: Term
     label: str
     description: str
-    role: Role
+    role: OneOf["question", "answer", "literal", "other"]
     markers: tuple[str, ...]
 
 

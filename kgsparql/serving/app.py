@@ -62,7 +62,6 @@ STATIC = Path(__file__).parent / "static"
 _POLL_S = 0.01  # how often a stream looks for further steps
 _SWEEP_S = 1.0
 _MOST_OF_A_RUN, _MOST_OF_A_CLIENT = 16, 64  # event streams, of 256 connections
-_ALONE = "the question before was removed: this one is answered as it stands"
 _STATUS = {InputError: 400, NotFoundError: 404}
 _MEDIA_TYPES = {
     "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
@@ -183,7 +182,9 @@ class ServedPage:
             **({"not_logged": why} if self.log and (why := self.log.add_or_why(answered)) else {}),
         }  # fmt: skip
         if run.settings.get("after", "") is None:
-            answered["notes"].append({"code": "follow_up", "text": _ALONE})
+            answered["notes"].append(
+                {"code": "follow_up", "text": "the question before was removed: this one is answered as it stands"}
+            )
         try:
             self.kept.put(run.id, frozen)
         except OSError as error:

@@ -50,7 +50,6 @@ _NOTHING_FOUND = (
     "nothing matches: check the predicates with show; a text matches only with its language or datatype, as in "
     '"Bonn"@en, so start from the IRI that find gives'
 )
-_NO_CLASSES = "nothing has an rdf:type; perhaps a predicate such as 'instance of' says what things are"
 
 
 @dataclass(frozen=True)
@@ -206,13 +205,15 @@ class ToolRun:
         # The prefixes of the graph and of the settings, and those of the terms that are named.
         wanted, shipped = {*self.knowledge.graph.prefixes, *_PREFIX.findall(str(found))}, set(PrefixMap.default())
         notes = [*map(printable, found.missing)]
+        if not found.kinds:
+            notes.append("nothing has an rdf:type; perhaps a predicate such as 'instance of' says what things are")
         is_cut = found.more_kinds or found.more_relations or len(found.named_graphs) > given.limit
         return {
             "name": found.name, "triples": found.triples, "languages": list(self.knowledge.languages),
             "kinds": [*map(str, found.kinds)], "relations": [*map(str, found.relations)],
             "named_graphs": [*map(printable, found.named_graphs[: given.limit])],
             "prefixes": {own[0]: own[1] for own in self.knowledge.prefixes if own[0] in wanted or own not in shipped},
-            "notes": notes if found.kinds else [*notes, _NO_CLASSES],
+            "notes": notes,
             "more": "there are more kinds, relations or named graphs: raise limit" if is_cut else "",
         }  # fmt: skip
 
