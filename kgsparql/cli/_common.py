@@ -218,7 +218,7 @@ def clear_bars() -> None:
         bar.close()
 
 
-def say_step(event: Event, verbose: int, *, drafts: bool = False) -> None:
+def say_step(event: Event, verbose: int, *, drafts: bool) -> None:
     """Show a step of a question as lines: with one ``-v`` the steps, with two also queries, prompts and replies.
 
     :param drafts: an answer without the model is shown without ``-v``, too: a model may take its time.

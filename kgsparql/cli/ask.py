@@ -287,8 +287,7 @@ def _line_result(
     from kgsparql.rdf.path_queries import NOTHING
     from kgsparql.rendering.rows import answer_rows, empty_row, plain_answers, separated
 
-    error = found if isinstance(found, KgsparqlError) else None
-    answer = None if found is None or isinstance(found, KgsparqlError) else found
+    answer, error = (None, found) if isinstance(found, KgsparqlError) else (found, None)
     if form == "jsonl":
         made = unanswered_json(line.question, error) if answer is None else answer_to_json(answer)
         return json_text({"id": line.id, **made})

@@ -19,7 +19,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer
@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _WRITTEN = {**dict.fromkeys(EXACT_NUMBERS, _INTEGER), f"{XSD}decimal": _DECIMAL}
 _DATES = {f"{XSD}date": "date", f"{XSD}dateTime": "dateTime", f"{XSD}dateTimeStamp": "dateTime"}
-_Value: TypeAlias = tuple[str, Hashable]
+_Value = tuple[str, Hashable]
 """A kind of values, and one of them."""
 _INFINITE = "number", Decimal("Infinity")
 _SPECIAL: dict[str, _Value] = {
@@ -115,7 +115,7 @@ class _Literal(NamedTuple):
     is_plain: bool
 
 
-_Key: TypeAlias = tuple[str, str, "str | _Value"]
+_Key = tuple[str, str, "str | _Value"]
 """What an answer is, what it meets, and what both then have in common."""
 
 

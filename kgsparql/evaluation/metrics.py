@@ -31,7 +31,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen
@@ -42,8 +42,8 @@ from kgsparql.rdf.terms import Literal, parse_term
 
 _T = TypeVar("_T")
 
-Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost"]
-Better: TypeAlias = OneOf["higher", "lower", ""]
+Group = OneOf["answer", "evidence", "linking", "grounding", "cost"]
+Better = OneOf["higher", "lower", ""]
 
 
 @frozen
@@ -175,7 +175,7 @@ _NEAR = 1e-6  # numbers that differ by less than this share of them are the same
 _ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
 
 _G = TypeVar("_G")
-_Formula: TypeAlias = Callable[[Judgement], float]
+_Formula = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""
 
 
@@ -290,8 +290,8 @@ def _literal_text(term: str) -> str:
 _NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
 _AT = 10  # places that the metrics of the first ones count
 
-_Triple: TypeAlias = tuple[Hashable, ...]
-_OfTriples: TypeAlias = Callable[[frozenset[_Triple], list[_Triple]], float]
+_Triple = tuple[Hashable, ...]
+_OfTriples = Callable[[frozenset[_Triple], list[_Triple]], float]
 """Of the golden triples, and of every triple of the evidence as it is read, repeats included."""
 
 

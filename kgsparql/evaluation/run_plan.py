@@ -15,7 +15,7 @@ from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from kgsparql import retrievers
 from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Retrieval
@@ -118,9 +118,7 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
     return found
 
 
-def load_methods(
-    names: Sequence[str], options: Mapping[str, Json], *, model: bool = False
-) -> tuple[list[Method], list[str]]:
+def load_methods(names: Sequence[str], options: Mapping[str, Json], *, model: bool) -> tuple[list[Method], list[str]]:
     """Load the methods that names stand for, with notes that say what was left out of a group, and why.
 
     :param model: there is one: then a method without it is a baseline.
@@ -303,7 +301,7 @@ class MethodProgress:
 
 Tell = Callable[[MethodProgress], None]
 
-QuestionOutcome: TypeAlias = tuple[Question, Record, KgsparqlError | None]
+QuestionOutcome = tuple[Question, Record, KgsparqlError | None]
 """What came of a question, and what it, or its model's part, ended with."""
 
 

@@ -16,7 +16,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import CancelledError
@@ -25,7 +25,7 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from http.client import HTTPConnection
 
-Failure: TypeAlias = Literal["unreachable", "no reply", "late", "cut", "badly packed", "too large"]
+Failure = Literal["unreachable", "no reply", "late", "cut", "badly packed", "too large"]
 
 REACH_S = 8.0  # seconds for name server, connection and TLS handshake together
 ERROR_BYTES = 2**17  # of the body of an error no more is read
@@ -96,7 +96,7 @@ class HttpReply:
     seconds: float = 0.0
 
 
-Transport: TypeAlias = Callable[[HttpRequest], HttpReply]
+Transport = Callable[[HttpRequest], HttpReply]
 
 
 def send(transport: Transport, request: HttpRequest) -> HttpReply:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ _WEIGHT_FILE = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetens
 _HUB_TIMEOUT_S = 5.0
 
 
-Floats: TypeAlias = NDArray[np.float32]
+Floats = NDArray[np.float32]
 
 
 class Embedder(Protocol):

@@ -95,7 +95,7 @@ class LanguageModel(ClosedAtExit):
             self._capabilities = Capabilities(**known | {"without": (*known["without"],)}) if known else Capabilities()
         return self._capabilities
 
-    def uncached(self, *, reply_tokens: int = 1_000) -> LanguageModel:
+    def uncached(self, *, reply_tokens: int) -> LanguageModel:
         """Return the same model with a limit of its own, of which no reply is kept."""
         return replace(
             self, response_cache=None, reply_tokens=min(reply_tokens, self.reply_tokens), trying=Lock(),

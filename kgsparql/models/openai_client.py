@@ -13,7 +13,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from kgsparql.errors import (
@@ -61,7 +61,7 @@ _TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|
 _PASSING = {500, 502, 503}  # after these another try may help at once; a 504 has already waited long
 _TAG = re.compile(r"<[^<>]*>")
 
-_Failed: TypeAlias = tuple[UnreachableError, float | None]
+_Failed = tuple[UnreachableError, float | None]
 """The error of a try, and after how many seconds it may be sent again; ``None``: it may not."""
 
 

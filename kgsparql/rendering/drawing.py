@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from math import ceil, floor
-from typing import Any, TypeAlias
+from typing import Any
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import Answer
@@ -26,8 +26,8 @@ MOST_WHOLE = 400  # where a person asks for all; further ones are only in the ta
 _LABEL_LENGTH = 200  # characters of a label; pictures show less of it
 
 
-_Curve: TypeAlias = Sequence[tuple[float, float]]
-_Joined: TypeAlias = tuple[int, int, str]  # the places of two nodes, and the label of the edge between them
+_Curve = Sequence[tuple[float, float]]
+_Joined = tuple[int, int, str]  # the places of two nodes, and the label of the edge between them
 
 
 @frozen
@@ -191,7 +191,7 @@ _COLUMN_GAP = 60.0  # between two columns, beside the labels of the edges: room 
 _SORTING_SWEEPS = 3
 
 
-_Place: TypeAlias = tuple[float, float, float, float, int]
+_Place = tuple[float, float, float, float, int]
 """Where a node stands: its middle and its size in pixels, and its column."""
 
 

@@ -82,7 +82,7 @@ def _reason_of(answer: Answer) -> str:
     return "; ".join(printable(gap.text, _CELL_LENGTH) for gap in answer.gaps)
 
 
-def empty_row(status: str, reason: str = "") -> list[str]:
+def empty_row(status: str, reason: str) -> list[str]:
     """Return the row of a question without an answer."""
     return [status, *[""] * (len(COLUMNS) - 2), reason]
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -38,21 +38,19 @@ INSTRUCTIONS = (
 
 # -- The tools: what is said of them and their arguments is read by models that choose them and fill these ----------
 
-_Question: TypeAlias = Annotated[str, Field(max_length=4_000)]
-_Entity: TypeAlias = Annotated[
+_Question = Annotated[str, Field(max_length=4_000)]
+_Entity = Annotated[
     str,
     Field(
         max_length=2_000,
         description="An entity, class or predicate: its exact label (`Marie Curie`), `<IRI>` or prefixed name.",
     ),
 ]
-_Direction: TypeAlias = Annotated[
+_Direction = Annotated[
     Directions, Field(description="`forward` is from subject to object, `inverse` from object to subject.")
 ]
-_WholeQueries: TypeAlias = Annotated[
-    bool, Field(description=f"Give also SPARQL of more than {LONG_QUERY:,} characters.")
-]
-_Meant: TypeAlias = Annotated[
+_WholeQueries = Annotated[bool, Field(description=f"Give also SPARQL of more than {LONG_QUERY:,} characters.")]
+_Meant = Annotated[
     list[Annotated[str, Field(max_length=2_000)]],
     Field(max_length=20, description="What the names in the question mean, where you know it better: see `linked`."),
 ]

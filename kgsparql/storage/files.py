@@ -28,7 +28,7 @@ def partial_path(target: Path) -> Path:
 
 
 @contextmanager
-def replaced_file(file: Path, *, mode: int = 0o666, sync: bool = False) -> Iterator[BinaryIO]:
+def replaced_file(file: Path, *, mode: int = 0o666, sync: bool) -> Iterator[BinaryIO]:
     """Write a file in one step, so that who reads it sees the old one or the new one; ``sync`` waits for the disk."""
     partial = partial_path(file)
     try:
