@@ -395,7 +395,7 @@ OutputOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ShownOptions:
     """How a result is shown: as text or JSON, on stdout or in a file."""
 
@@ -418,7 +418,7 @@ class ShownOptions:
             write("\n".join(lines), self.output)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MessageOptions:
     """What a command that opens no graph says beside its result."""
 
@@ -430,6 +430,6 @@ class MessageOptions:
         say(message, quiet=self.quiet)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AloneOptions(MessageOptions, ShownOptions):
     """How a command that opens no graph shows its result."""

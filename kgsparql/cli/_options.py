@@ -63,7 +63,7 @@ HOW_TO_ADD = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class FileOptions:
     """How files are read."""
 
@@ -81,7 +81,7 @@ class FileOptions:
         return {"format": self.input_format, "base": self.base, "skip_bad": self.skip_bad}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class GraphOptions(FileOptions):
     """The graph that the user names."""
 
@@ -139,7 +139,7 @@ class GraphOptions(FileOptions):
             )  # fmt: skip
 
 
-@frozen(kw_only=True)
+@frozen
 class ModelOptions:
     """The language model."""
 
@@ -197,7 +197,7 @@ class ModelOptions:
         )  # fmt: skip
 
 
-@frozen(kw_only=True)
+@frozen
 class LimitOptions:
     """What one question may cost."""
 

@@ -96,7 +96,7 @@ def _checked_setting(key: str, value: Any) -> Any:
 def _of_kind(key: str, kind: str, value: Any) -> Any:
     """Return a value of this kind; one text as a list where there may be several."""
     values = value if isinstance(value, list) and kind in {"texts", "numbers"} else [value]
-    wanted: Any = {"table": dict, "switch": bool, "text": str, "texts": str}.get(kind, int | float)
+    wanted = {"table": dict, "switch": bool, "text": str, "texts": str}.get(kind, int | float)
     is_switch = kind == "switch"
     if values and all(isinstance(one, wanted) and one != "" and isinstance(one, bool) == is_switch for one in values):
         return values if kind.endswith("s") else value
@@ -143,7 +143,7 @@ class Settings:
         return list(dict.fromkeys(source for name in named for source in self.values.get(f"graphs.{name}", [name])))
 
 
-_current: ContextVar[Settings] = ContextVar("kgsparql_settings", default=Settings())  # noqa: B039 - frozen
+_current = ContextVar("kgsparql_settings", default=Settings())  # noqa: B039 - frozen
 
 
 def settings() -> Settings:
@@ -268,7 +268,7 @@ def _with_settings(ctx: Any, given: Json, args: list[str]) -> list[str]:
     held = settings().values
     if not held:
         return args
-    values: Json = {
+    values = {
         own.option: held[key]
         for key, own in KEYS.items()
         if own.option and key in held and not (own.variable and os.environ.get(own.variable))
@@ -280,7 +280,7 @@ def _with_settings(ctx: Any, given: Json, args: list[str]) -> list[str]:
         unused += ["retriever", "option"]
     for name in unused:
         values.pop(name, None)
-    options: Json = values.pop("option", {})
+    options = values.pop("option", {})
     ctx.default_map = values
     if ctx.info_name not in {"ask", "serve", "mcp"}:
         return args

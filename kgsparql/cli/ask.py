@@ -48,7 +48,7 @@ _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph"
 _MOST_WAITED_S = 600.0  # for an endpoint or a model server that says when to come back, since the last answer
 
 
-@frozen(kw_only=True)
+@frozen
 class AnswerOptions:
     """How a question is answered, and how the answer is shown."""
 

@@ -84,7 +84,7 @@ def make(
     graph.say(f"measure: kgsparql eval {output} {'-k GRAPH ' * (not is_file)}-o RUN")
 
 
-@frozen(kw_only=True)
+@frozen
 class RunOptions:
     """Which questions, with which methods, and into which directory; each field is an option of the command line."""
 

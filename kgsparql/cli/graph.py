@@ -95,7 +95,7 @@ def _say_what_was_indexed(graph: GraphOptions, edges: int, texts: IndexedTexts |
         graph.say("no label of the graph is in these documents: they will not be found")
 
 
-@frozen(kw_only=True)
+@frozen
 class LookupOptions(c.ShownOptions):
     """How much of a result is shown, and how."""
 

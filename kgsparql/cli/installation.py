@@ -278,9 +278,12 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
 
 def _entries_of(directory: Path, kind: str) -> list[Path]:
     """List the stores or indexes of a kind, with what interrupted writers left, or its file; no link is followed."""
-    found = (one for one in sorted(directory.glob(_KINDS[kind][0])) if _OURS.fullmatch(one.name))
-    ours = (one for one in found if not (one if one.parent == directory else one.parent).is_symlink())
-    return [one for one in ours if one.suffix != ".lock"]
+    return [
+        one
+        for one in sorted(directory.glob(_KINDS[kind][0]))
+        if _OURS.fullmatch(one.name) and one.suffix != ".lock"
+        if not (one if one.parent == directory else one.parent).is_symlink()
+    ]
 
 
 _COST = {"calls": "model calls", "rounds": "one after another", "queries": "queries"}

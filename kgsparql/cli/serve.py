@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "KGSPARQL_TOKEN"  # noqa: S105 - its name
 
 
-@frozen(kw_only=True)
+@frozen
 class ServedMethodOptions:
     """How questions are answered that a page or a client asks."""
 
@@ -47,7 +47,7 @@ class ServedMethodOptions:
     lang: c.LangOption = "en"
 
 
-@frozen(kw_only=True)
+@frozen
 class ServeOptions:
     """Where the page listens, and what it offers."""
 

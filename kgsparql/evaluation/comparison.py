@@ -78,7 +78,7 @@ def compare(runs: Iterable[Run], *, metrics: Sequence[str] = ()) -> list[Compari
     :raises OptionError: for a metric that is not there.
     """
     shown = chosen_metrics(metrics)
-    groups: dict[str, list[Run]] = defaultdict(list)
+    groups = defaultdict(list)
     for run in runs:
         groups[run.dataset].append(run)
     scored = [scored_rows(group, tuple(dict.fromkeys((*shown, *ALWAYS)))) for group in groups.values()]

@@ -34,10 +34,10 @@ _DATES = {f"{XSD}date": "date", f"{XSD}dateTime": "dateTime", f"{XSD}dateTimeSta
 _Value = tuple[str, Hashable]
 """A kind of values, and one of them."""
 _INFINITE = "number", Decimal("Infinity")
-_SPECIAL: dict[str, _Value] = {
+_SPECIAL = {
     "NaN": ("number", "NaN"), "INF": _INFINITE, "+INF": _INFINITE, "-INF": ("number", Decimal("-Infinity")),
 }  # fmt: skip
-_BOOLEANS: dict[str, _Value] = {text: ("boolean", text in {"true", "1"}) for text in ("true", "1", "false", "0")}
+_BOOLEANS = {text: ("boolean", text in {"true", "1"}) for text in ("true", "1", "false", "0")}
 _MET_BY_VALUE = ("name", "bare", "typed")
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?")
 _YEAR = re.compile(r"-?[0-9]{4,9}")

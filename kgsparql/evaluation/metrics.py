@@ -27,7 +27,7 @@ reproduces. What a question costs counts for a failed one, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -333,8 +333,7 @@ def _linking_recall(first: int) -> Metric:
         topics = {str(topic.iri) for topic in question.topics}
         if not topics:
             return None
-        ranked = (list(dict.fromkeys(link)) for link in record.linked)
-        found = {term for terms in ranked for term in terms[:first]}
+        found = {term for link in record.linked for term in list(dict.fromkeys(link))[:first]}
         return 0.0 if record.status == "error" else len(topics & found) / len(topics)
 
     return Metric(f"linking_recall@{first}", "linking", "higher", value)
@@ -396,7 +395,7 @@ def _share_metric(name: str, of: Callable[[Record], bool], better: Better = "low
     return Metric(name, "grounding", better, lambda _, record: float(of(record)))
 
 
-METRICS: Mapping[str, Metric] = {metric.name: metric for metric in (
+METRICS = {metric.name: metric for metric in (
     _hits_metric(1),
     # Hits@1 if one of the leading answers is drawn at random
     _answer_metric("expected_hits@1", lambda own: own.right(own.leading) / own.leading if own.leading else 0.0),

@@ -387,7 +387,7 @@ def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: 
         asking = asking.about(topic.iri for topic in question.topics)
     if not method.with_model:
         asking = asking.without_model()
-    about: Json = {"question": question.id, "method": method.label}
+    about = {"question": question.id, "method": method.label}
     began = time.monotonic()
     try:
         answer = knowledge.answer(question.text, asking)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
-from kgsparql.exploration import NeighbourGroup, neighbours, predicate_counts
+from kgsparql.exploration import neighbours, predicate_counts
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import in_turn
@@ -113,7 +113,7 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize) -> Starts
             f"{graph.name} holds no triples that a question could be about", code="E_EMPTY_GRAPH",
             hint="is it the right file? labels and types alone are not enough",
         )  # fmt: skip
-    near: dict[Step, list[Term]] = defaultdict(list)
+    near = defaultdict(list)
     sides: dict[Step, dict[IRI, None]] = defaultdict(dict)
     for step, here, there in _sampled_steps(graph, common, size.triples):
         near[step].append(there)
@@ -152,7 +152,7 @@ def patterns_of(
     ways: list[_Way] = [(start, PropertyPath(()), start, None) for start in starts.entities]
     for hops in range(max_hops):
         progress("looking for paths", hops, max_hops)
-        groups: dict[Term, list[NeighbourGroup]] = defaultdict(list)
+        groups = defaultdict(list)
         ends = sorted({end for _, _, end, _ in ways}, key=str)
         for group in neighbours(graph, ends, skip=starts.skip, limit=_WAYS_OF_A_START).items:
             if group.step in starts.near:

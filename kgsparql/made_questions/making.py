@@ -19,7 +19,7 @@ from kgsparql.exploration import labels, neighbours, walk_ends
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, wording
+from kgsparql.linking.english_forms import is_done_by_persons, is_person, wording
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.frequent_paths import (
@@ -157,8 +157,9 @@ class _Maker:
         def walks(path: PropertyPath, starts: Iterable[IRI]) -> Iterator[Walk]:
             return (Walk(start, path) for start in drawn(starts, self.seed, key=lambda start: f"{start} {path}"))
 
-        to_try = (in_turn(walks(*own) for own in paths[cell].items()) for cell in rarest_first)
-        kinds = (self._questions_of(one, at_once) for one in to_try)
+        kinds = (
+            self._questions_of(in_turn(walks(*own) for own in paths[cell].items()), at_once) for cell in rarest_first
+        )
         made: list[MadeQuestion] = []
         for question in islice(in_turn(kinds), self.count):
             made.append(question)
@@ -209,7 +210,7 @@ def _topic_names(knowledge: KnowledgeBase, entities: Sequence[IRI]) -> dict[Term
         for entity, label in named.items()
         if (_is_plain_name if label.derived else _is_name)(label.text)
     }
-    owners: dict[str, set[Term]] = defaultdict(set)
+    owners = defaultdict(set)
     for entity, text in usable.items():
         owners[text].add(entity)
     tags = dict.fromkeys((None, *knowledge.languages, "en", "mul"))  # English is what labels fall back on
@@ -251,7 +252,7 @@ class _Namer:
         self.many = starts.many
         said = labels(graph, {step.predicate for step in starts.near}, languages=languages).items()
         found = {predicate: wording(label.text) for predicate, label in said if _is_plain_name(label.text)}
-        self.wordings: dict[Term, Wording] = {predicate: words for predicate, words in found.items() if words}
+        self.wordings = {predicate: words for predicate, words in found.items() if words}
         classes = _classes_of(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
         self._names = {

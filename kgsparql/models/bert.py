@@ -96,15 +96,14 @@ class BertEmbedder(SentenceTransformerEmbedder):
         return mixed
 
     def _linear_layer(self, name: str, rows: Floats, part: str = "dense") -> Floats:
-        made: Floats = rows @ self._weights[f"{name}.{part}.weight"].T
+        made = rows @ self._weights[f"{name}.{part}.weight"].T
         made += self._weights[f"{name}.{part}.bias"]
         return made
 
     def _normed_layer(self, name: str, rows: Floats) -> Floats:
         rows -= rows.mean(-1, keepdims=True)
         rows /= np.sqrt(np.square(rows).mean(-1, keepdims=True) + np.float32(self._config["layer_norm_eps"]))
-        made: Floats = rows * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
-        return made
+        return rows * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
 
 
 def _gelu(wide: Floats) -> Floats:

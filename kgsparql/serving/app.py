@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
@@ -161,7 +161,7 @@ class ServedPage:
             run + "/chips/{number:int}": self.chips, "/api/neighbours": self.neighbours, "/api/names": self.names,
             TEXT2SPARQL_PATH: self.text2sparql,
         }  # fmt: skip
-        served: list[BaseRoute] = [
+        served = [
             *(Route(path, send) for path, send in sent.items()), HEALTH,
             Route("/api/ask", self.ask, methods=["POST"]), Route(run, self.stop, methods=["DELETE"]),
             Mount("/static", StaticFiles(directory=STATIC)), *map(sparql_route, [self.queries] if self.queries else ()),

@@ -249,7 +249,7 @@ def said_by(answer: Json) -> list[Json]:
         is_aside = re.fullmatch(r"\(.*\)", line.strip()) is not None
         told = []
         for sentence in sentences(line):
-            pieces: Sequence[str] = _CITED.split(sentence)  # text and citations take turns
+            pieces = _CITED.split(sentence)  # text and citations take turns
             parts = [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
             rests = is_aside or not is_written or _rests_on_evidence(sentence, answer["claims"])
             told.append({"parts": parts, "rests": rests})

@@ -157,14 +157,14 @@ class ToolRun:
             found = self.knowledge.run(chosen.plan)
             doubts = ["this is a less likely reading, which was asked for"]
             labels = {**labels, **self._bounded_lookups.labels(found.terms)}
-        about: Json = {
+        about = {
             "linked": _links_of(planned),
             "other_plans": [printable(one.words, 400) for one in others],
             "notes": _told_notes(planned.notes),
         }
         if found is None or chosen is None:
             why = "nothing was computed: no plan fits the question and the names of this graph; try ask, find and query"
-            none: Json = {"words": "", "is_sure": False, "confidence": 0.0, "columns": [], "rows": [], "facts": 0}
+            none = {"words": "", "is_sure": False, "confidence": 0.0, "columns": [], "rows": [], "facts": 0}
             return {**none, "doubts": [why, *doubts], **about}
         doubts += [one.in_words(labels.__getitem__) for one in found.left_out]
         doubts += [NO_NUMBER] if found.is_no_number else []
@@ -365,7 +365,7 @@ def _term_json(term: Term, label: str | None, **more: Any) -> Json:
         name, shown = value_text(term), term
         text = printable(term.value, _MAX_CHARACTERS)
         if text != term.value:
-            kind: Any = {"datatype": term.datatype} if term.language is None else {"language": term.language}
+            kind = {"datatype": term.datatype} if term.language is None else {"language": term.language}
             shown = Literal(text, **kind)
         written = str(shown)
     else:

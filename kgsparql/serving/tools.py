@@ -244,9 +244,7 @@ class InfoTool(Tool):
     limit: int = _number_field(25, 500, "About so many kinds, relations and named graphs, each.")
 
 
-TOOLS: Mapping[str, type[Tool]] = {
-    tool.name: tool for tool in (AskTool, FindTool, ShowTool, PathsTool, PlanTool, QueryTool, InfoTool)
-}
+TOOLS = {tool.name: tool for tool in (AskTool, FindTool, ShowTool, PathsTool, PlanTool, QueryTool, InfoTool)}
 
 
 @frozen
@@ -339,7 +337,7 @@ def evidence_documents(
     found = knowledge.retrieve(question, **{"cancel": cancel, **options})
     doubt = "; ".join(said_of_tools(printable(gap.text, 1_000)) for gap in found.gaps)
     for item in list(found.evidence)[:k]:
-        metadata: Json = {
+        metadata = {
             "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
             "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
             "confidence": found.confidence, "doubt": doubt,
