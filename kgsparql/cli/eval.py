@@ -62,13 +62,12 @@ def make(
     """
     from kgsparql.evaluation.datasets import write_dataset
     from kgsparql.evaluation.run_directory import check_folder
-    from kgsparql.made_questions.making import QUESTIONS_OF_A_TOPIC
-    from kgsparql.made_questions.making import make as made_from
+    from kgsparql.made_questions import making
 
     check_folder(output)
     opened = graph.opened(lang=lang, embedder="none")
     with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
-        made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
+        made = making.make(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
         write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
     of = f" of {count:,}" if len(made) < count else ""
     cells = sorted(Counter(question.cell for question in made).items())
@@ -77,7 +76,8 @@ def make(
     c.write_lines([f"{len(made):,}{of} questions in {output}", *counts, "for example:", *examples], None)
     if len(made) < count:
         graph.say(
-            f"no more: {QUESTIONS_OF_A_TOPIC} questions of a topic, 1 to {max_answers} answers, each in other words"
+            f"no more: {making.QUESTIONS_OF_A_TOPIC} questions of a topic, 1 to {max_answers} answers, "
+            "each in other words"
         )
     graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
     is_file = not any(source == "-" or "://" in source for source in graph.sources)
