@@ -18,6 +18,7 @@ from kgsparql.answering.ask_options import AskOptions, asked_with, checked_quest
 from kgsparql.answering.follow_up import Before, take_up
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.plan_question import translate
+from kgsparql.answering.said_source import said_source
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
@@ -199,6 +200,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel, stop=asking.stop)
         asked, indexes = self._current_state()
+        source, asked = said_source(asked, text, self.languages)
         graph = asked.within(usage) if asked.is_remote else asked
         try:
             ignored, linker, missing = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
@@ -220,8 +222,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         metered = MeteredGraph(asked, usage, numbered(asking.emit, lambda: usage.seconds), ignored=own)
         notes = Notes(metered)
         notes.extend([*(Note("graph", line) for line in lines), *missing])
+        notes.extend([Note("source", source.told)] if source.question else [])
         session = Session(
-            question=text, labels=TermLabels(metered, notes, self.languages),
+            question=source.question or text, asked_as=text if source.question else "",
+            labels=TermLabels(metered, notes, self.languages),
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
             model=asking.model, require_model=asking.require_model, writer=asking.model if asking.prose else None,
             allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,

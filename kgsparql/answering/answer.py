@@ -64,6 +64,8 @@ def unit_of(found: Computed) -> str:
     from kgsparql.plans.type_check import UNITS, kind_of
 
     plan = found.plan
+    if len(units := {*found.units.values()}) == 1:
+        return units.pop()
     if isinstance(found.value, Literal) and isinstance(plan, a.Number):
         is_duration = kind_of(plan)[0] in UNITS and literal_kind(found.value) != "number"
         if is_duration or not OF_RDF.match(found.value.datatype.value):
@@ -71,7 +73,7 @@ def unit_of(found: Computed) -> str:
     match plan.left if isinstance(plan, a.Calculated) and plan.operator == "round" else plan:
         case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:
             return "%"
-        case a.SummaryOf(_, _, a.Value(_, _, unit) | a.Summarised(_, _, unit)):
+        case a.SummaryOf(_, _, a.Value(_, _, unit) | a.Summarised(_, _, unit)) | a.Top(_, a.Value(_, _, unit)):
             return unit
         case a.Calculated("-", a.SummaryOf(_, _, a.Value(_, _, unit))):
             return unit
@@ -380,5 +382,7 @@ def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> 
     fraction = term.value.partition(".")[2]
     if type_of_terms([term]) == "number" and fraction.isdecimal() and len(fraction) > _DECIMAL_PLACES:
         rounded = number_text(f"{Decimal(term.value):.{_DECIMAL_PLACES}f}")
-        return rounded if rounded.strip("-0") else term.value  # what is small is not nothing
-    return printable(value_text(term, label(term) if term in found.items else ""), 120)
+        text = rounded if rounded.strip("-0") else term.value  # what is small is not nothing
+    else:
+        text = printable(value_text(term, label(term) if term in found.items else ""), 120)
+    return f"{text} {found.units.get(term) or (unit_of(found) if column < 0 else '')}".strip()

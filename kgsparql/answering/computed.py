@@ -17,6 +17,7 @@ from kgsparql.plans.running import NO_NUMBER, Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
 from kgsparql.rdf.terms import Literal, Triple, printable, whole_number
+from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
@@ -54,6 +55,9 @@ def computed_retrieval(
     label = session.labels(filter(None, shown_terms), in_grace=True).__getitem__
     for own in found.left_out:
         gaps = (*gaps, not_all(own.in_words(label)))
+    unknown = {term for fact in found.facts for term in fact if is_unknown(term)} if found.value is not None else ()
+    if len(unknown) > 1:
+        gaps = (*gaps, not_all(f"{len(unknown):,} of these are unknown, and may be the same"))
     reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), _cited_facts(found)
     facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}"
     basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""
@@ -65,8 +69,12 @@ def computed_retrieval(
     )  # fmt: skip
     session.notes.add_cuts(item.cuts)
     terms = found.items or dict.fromkeys(row[0] for row in found.rows)
-    answers = tuple(AnswerTerm(term, label(term), score, (COMPUTED_MARKER,)) for term in terms if term is not None)
-    draft = _computed_draft(found, reading, value, answers, session, why=_why_nothing(found, label, session))
+    named = ((term, f"{label(term)} {found.units.get(term, '')}".strip()) for term in terms if term is not None)
+    answers = tuple(AnswerTerm(term, text, score, (COMPUTED_MARKER,)) for term, text in named)
+    beside = ((found.retired, "deprecated left out"), (found.twins, "the same as others"))
+    why = "".join(f"; {number:,} {session.say(told)}" for number, told in beside if number)
+    why += _why_nothing(found, label, session)
+    draft = _computed_draft(found, reading, value, answers, session, why=why)
     return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
 
 

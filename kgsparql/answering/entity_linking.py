@@ -24,6 +24,7 @@ from kgsparql.linking.words import counted
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, local_name, normalised, printable
+from kgsparql.rdf.vocabulary import SAME_AS
 
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
@@ -58,7 +59,25 @@ def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None 
             session.notes.links_at = len(session.notes.texts)
             session.notes.extend(_missing_notes(linker, session.question, links, mentions))
     session.notes.labels.update({link.term: link.label for link in links if link.label != local_name(link.term)})
-    session.set_links((*links, *_equivalent_links(links, session)))
+    equivalent = _equivalent_links(links, session)
+    pairs = {(path.start, path.end) for path in session.same}
+    others = (tuple(other for other in one.candidates if (one.term, other.term) not in pairs) for one in links)
+    own = [replace(one, candidates=left) for one, left in zip(links, others, strict=True)]
+    session.set_links((*_current_namesakes(own, session), *equivalent))
+
+
+def _current_namesakes(links: Sequence[LinkedEntity], session: Session) -> Iterator[LinkedEntity]:
+    """Yield the links, of things of one name without those that are deprecated, where another is not."""
+    retired = session.retired([one.term for link in links if link.namesakes for one in (link, *link.namesakes)])
+    for link in links:
+        alike = [link, *link.namesakes]
+        current = [one for one in alike if one.term not in retired]
+        if retired and 0 < len(current) < len(alike):
+            first = current[0]
+            others = tuple(one for one in link.candidates if one not in alike or one in current[1:])
+            yield replace(link, term=first.term, label=first.label, degree=first.degree, candidates=others)
+        else:
+            yield link
 
 
 def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> tuple[LinkedEntity, ...]:
@@ -117,8 +136,9 @@ def _missing_notes(
 
 
 def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[LinkedEntity, ...]:
-    """Find what one of several graphs says is the same as a linked entity: one more entity, beside that one."""
-    if len(session.graph.members) == 1 or not links:
+    """Find what a graph says is the same as a linked entity: one more entity, beside that one."""
+    is_told = len(session.graph.members) > 1 or (session.graph.is_embedded and session.graph.uses_any((SAME_AS,)))
+    if not is_told or not links:
         return ()
     limit_s = session.graph.usage.budget.max_seconds
     most_s = None if limit_s is None else limit_s * _OPTIONAL_SHARE

@@ -34,7 +34,8 @@ from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
 from kgsparql.models.chat_completion import Call, plain
-from kgsparql.rdf.terms import normalised, printable
+from kgsparql.rdf.terms import IRI, Term, normalised, printable
+from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, other_kind
 from kgsparql.reading.translation import Translation
 
@@ -305,13 +306,37 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
         found = replace(found, evidence=Evidence([*found.evidence, *same_items(session.same, labels)]))
     if session.emit is not ignore:
         session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in found.evidence)))
-    return _with_descriptions(without_lost_items(found, session), session)
+    return _with_sources(_with_descriptions(without_lost_items(found, session), session), session)
+
+
+def _with_sources(found: Retrieval, session: Session) -> Retrieval:
+    """Say of answers that stand in different named graphs which of these says each."""
+    drafted = found.draft.answers if found.draft is not None else ()
+    first = next(iter(drafted or found.candidates), None)
+    alike = [one for one in (drafted or found.candidates) if first is not None and one.markers == first.markers]
+    cited = [triple for item in found.evidence if first and item.marker in first.markers for triple in item.triples]
+    said = {
+        one.term: {source.named_graph for own in cited if one.term in own.triple for source in own.sources}
+        for one in alike
+    }
+    graphs = sorted({IRI(name) for names in said.values() for name in names if name}, key=str)
+    if not graphs or len({*map(frozenset, said.values())}) == 1 or None in set().union(*said.values()):
+        return found
+    label = session.labels(graphs, in_grace=True)
+    known = {term: ", ".join(label[one] for one in graphs if one.value in names) for term, names in said.items()}
+
+    def described(some: tuple[AnswerTerm, ...]) -> tuple[AnswerTerm, ...]:
+        return tuple(replace(one, description=known.get(one.term) or one.description) for one in some)
+
+    draft = found.draft and replace(found.draft, answers=described(found.draft.answers))
+    return replace(found, candidates=described(found.candidates), draft=draft)
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
     """Describe things of the same label: candidates, links, starts of evidence; one query where there are such."""
     drafted = found.draft.answers if found.draft is not None else ()
-    named = [(answer.term, answer.label) for some in (found.candidates, drafted) for answer in some[:LISTED]]
+    listed = (one for some in (found.candidates, drafted) for one in some[:LISTED] if not is_unknown(one.term))
+    named: list[tuple[Term, str]] = [(one.term, one.label) for one in listed]
     named += [(e.term, link.label) for link in session.links for e in (link, *link.namesakes[:MAX_NAMESAKES_SHOWN])]
     groups = namesake_groups(named)
     if not groups or session.notes.lost is not None:

@@ -188,9 +188,22 @@ def read_whole(session: Session) -> Form:
     if values := _values_among(left, words, session):
         session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
         asked = read_question(chunked(session.question, session.linker, own, links=links, values=values))
-    asked = _with_kinds_named(session, asked)
+    asked = _without_retired(session, _with_kinds_named(session, asked))
     session.read_as(asked)
     return asked
+
+
+def _without_retired(session: Session, asked: Form) -> Form:
+    """Read names without the things that are deprecated, where another has the name."""
+    called = {one: {name.label.lower() for name in one.entities} for one in asked.read.chunks}
+    several = [one for one, names in called.items() if len(names) < len(one.entities)]
+    terms = (name.term for one in several for name in one.entities)
+    retired = session.retired([term for term in terms if isinstance(term, IRI)])
+    kept = {one: tuple(name for name in one.entities if name.term not in retired) for one in several}
+    if not retired or not any(kept.values()):
+        return asked
+    chunks = (replace(one, entities=kept.get(one) or one.entities) for one in asked.read.chunks)
+    return read_question(replace(asked.read, chunks=tuple(chunks)))
 
 
 def _with_kinds_named(session: Session, asked: Form) -> Form:

@@ -23,6 +23,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
+from kgsparql.plans.adapting import as_meant, in_unit
 from kgsparql.plans.denotation import PlannedReading, ends
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.label_fit import NEAR, LabelFit
@@ -32,7 +33,7 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.predicating import FALSE
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import mapped, parts, terms_in
+from kgsparql.plans.type_check import kind_of, mapped, parts, terms_in
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -90,10 +91,10 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
     plan = partial(Planner, view, fit, is_strict=is_strict)
-    told = _read_in_language(asked, plan, view, session)
+    told = _read_in_language(asked, plan, view, session) or _read_in_unit(asked, plan, session)
     asked, reading = told or (asked, plan(asked).plan())
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
-    reading = view.with_all_steps(view.with_kinds_below(reading), asked)
+    reading = as_meant(view.with_all_steps(view.with_kinds_below(reading), asked), asked, view)
     if session.emit is not ignore:
         session.emit(_read_event(asked, reading, session))
     return ReadQuestion(asked, reading)
@@ -125,6 +126,23 @@ def _read_in_language(
             session.read_as(told := replace(rest, is_definition=False))
             return told, made
     return None
+
+
+def _read_in_unit(
+    asked: Form, planner: Callable[[Form], Planner], session: Session
+) -> tuple[Form, PlannedReading] | None:
+    """Read `in kilometres` at the end as the unit of the number that is asked for; ``None`` where it is of none."""
+    texts, own = asked.read.texts, asked.language
+    if len(texts) < 2 or texts[-1] not in own.units or texts[-2] not in own.locatives:
+        return None
+    rest, sign = read_question(asked.read.without(len(texts) - 2, len(texts))), own.units[texts[-1]]
+    reading = planner(rest).plan()
+    change = partial(in_unit, sign=sign, amounts=session.vocabulary.amounts)
+    made = None if reading.plan is None else mapped(reading.plan, change)
+    if not isinstance(made, a.Number) or kind_of(made)[1] != sign:
+        return None
+    session.read_as(rest)
+    return rest, replace(reading, plan=made)
 
 
 def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedReading | None:

@@ -20,7 +20,9 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
+from kgsparql.plans import algebra as a
 from kgsparql.plans.label_fit import LabelFit
+from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.set_profile import KnownSets
 from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.terms import IRI, Term
@@ -54,6 +56,7 @@ class Session:
     A retriever takes its options from its own fields and everything else from here.
 
     :param question: as it is read: in English, but for names.
+    :param asked_as: the question as it was asked, where it was read without the name of a named graph.
     :param translation: what stands in its place, where it is in another language.
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param compared: labels that words of the question are compared with, where these are not shown.
@@ -95,6 +98,7 @@ class Session:
     rounds: int = 0
     is_linked: bool = False
     only_evidence: bool = False
+    asked_as: str = ""
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
     said_as: Mapping[Term, str] = field(default_factory=dict, repr=False)
@@ -120,10 +124,17 @@ class Session:
             return replace(own, known=self.compared) if self.compared else own
         return replace(own, languages=own.languages[1:], known=self.compared)
 
+    def retired(self, terms: Sequence[IRI]) -> frozenset[Term]:
+        """Return those of some terms that the graph says to be deprecated; one query, where it says so of any."""
+        if not terms or not self.vocabulary.retired:
+            return frozenset()
+        marked = compiled(a.Retired(a.Items(tuple(dict.fromkeys(terms)))), vocabulary=self.vocabulary)
+        return frozenset(row["answer"] for row in self.graph.select(marked))
+
     @property
     def original(self) -> str:
         """The question as it was asked."""
-        return self.question if self.translation is None else self.translation.original
+        return self.asked_as or (self.question if self.translation is None else self.translation.original)
 
     @property
     def linked(self) -> dict[IRI, LinkedEntity]:

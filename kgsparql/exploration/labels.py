@@ -16,7 +16,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name, printable, text_literal
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, RDF_TYPE, Naming, is_mediator
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, RDF_TYPE, Naming, is_mediator, is_unknown
 
 K = TypeVar("K")
 
@@ -100,9 +100,11 @@ def linked_labels(graph: KnowledgeGraph, *, languages: Sequence[str] = ("en",)) 
 
 
 def own_label(term: Term) -> Label:
-    """Name a term without asking a graph: ``[]`` for what has no name."""
+    """Name a term without asking a graph: ``[]`` for what has no name, ``unknown`` for what nobody knows."""
     if isinstance(term, Literal):
         return Label(term.value, term.language)
+    if is_unknown(term):
+        return Label("unknown", derived=True)
     return Label(local_name(term) if isinstance(term, IRI) and not is_mediator(term) else "[]", derived=True)
 
 

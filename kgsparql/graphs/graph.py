@@ -235,6 +235,10 @@ class KnowledgeGraph(ABC):
         """Tell whether all that is known of a term is that it is a page of something; untrue where nobody knows."""
         return False
 
+    def part(self, name: IRI) -> KnowledgeGraph | None:  # noqa: ARG002
+        """Return what one named graph says as a graph of its own; ``None`` where nobody can take it apart."""
+        return None
+
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
         """Return what ``ask`` returns for each member, by its place, without the members that fail."""
         return {0: ask(self)}

@@ -79,6 +79,7 @@ class OxigraphGraph(KnowledgeGraph):
         self._opened: list[Adjacency] = []  # one at most; views for one question share it
         self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
         self._named: dict[IRI, bool] = {}
+        self._parts: dict[IRI, OxigraphGraph] = {}
         self._count, self._count_from = 0, 0.0
         self.reopen: Callable[[], KnowledgeGraph] | None = None
         self._mark_of_now = mark or (self._content_mark if fingerprint is None else lambda: None)
@@ -92,7 +93,25 @@ class OxigraphGraph(KnowledgeGraph):
 
     def close(self) -> None:
         """End the processes of its queries; the next query starts another."""
-        self.processes.close()
+        for one in (self, *self._parts.values()):
+            one.processes.close()
+
+    def part(self, name: IRI) -> OxigraphGraph:
+        """Return what a named graph and the default graph say, as a graph of its own; made once, if nothing changes.
+
+        What things are called is told by all graphs.
+        """
+        if name not in self._parts or not self.is_as_loaded:
+            store = ox.Store()
+            for own in (
+                (None, None, name),
+                (None, None, ox.DefaultGraph()),
+                *((by, None, None) for by in self.naming.labels),
+            ):
+                store.extend(self.quads(None, *own))
+            mark = f"{self.fingerprint} {name.value}"
+            self._parts[name] = OxigraphGraph(store, name=self.name, fingerprint=mark, sources=self._sources)
+        return self._parts[name]
 
     @cached_property
     def fingerprint(self) -> str:

@@ -390,6 +390,8 @@ _SYNONYMS = {
         "cost costs price",
         "publish published publishes publication",
         "own owns owned owner owners",
+        "create creates created creator creators",
+        "operate operates operated operator operators",
         "inhabitant inhabitants population",
         "earn earns earned salary wage wages",
     )

@@ -164,6 +164,27 @@ class Minus:
 
 
 @frozen
+class Current:
+    """The items of a set that the graph does not say to be deprecated, withdrawn or replaced."""
+
+    items: ItemSet
+
+
+@frozen
+class Once:
+    """The items of a set, of those that the graph says to be the same, just one."""
+
+    items: ItemSet
+
+
+@frozen
+class Retired:
+    """The items of a set of which it does."""
+
+    items: ItemSet
+
+
+@frozen
 class Top:
     """The items of a set with the largest values of a measure, or the smallest.
 
@@ -316,7 +337,9 @@ class BestOfEach:
 
 
 Measure: TypeAlias = Value | HowMany | Summarised | Calculated | Constant
-ItemSet: TypeAlias = Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Top
+ItemSet: TypeAlias = (
+    Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Current | Retired | Once | Top
+)
 Number: TypeAlias = Count | SummaryOf | Constant | Calculated
 Condition: TypeAlias = Exists | Compares | SameItems | Not | AllOf | AnyOf
 Table: TypeAlias = ItemTable | Grouped | BestOfEach

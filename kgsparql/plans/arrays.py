@@ -70,6 +70,9 @@ _FORMS: dict[str, dict[str, tuple[type, str]]] = {
         "and": (a.Both, "set+"),
         "or": (a.Either, "set+"),
         "minus": (a.Minus, "set set"),
+        "current": (a.Current, "set"),
+        "retired": (a.Retired, "set"),
+        "once": (a.Once, "set"),
         "top": (a.Top, "set measure whole order"),
     },
     "measure": {

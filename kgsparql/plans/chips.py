@@ -22,7 +22,8 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import listed
 from kgsparql.plans.expressions import as_kind, decimal, read_as, term_text
-from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
+from kgsparql.plans.plan_compiler import compiled
+from kgsparql.plans.plan_patterns import ITEM, PlanCompiler
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import UNITS, check, kind_of
 from kgsparql.plans.writing import Label, Writer
@@ -347,6 +348,9 @@ def _binding_set(part: Any, place: Place) -> a.ItemSet:
             return replace(part, start=_binding_set(inner, rest))
         case ((a.Has() | a.Lacks()), "to"):
             return a.Has(part.items, part.path, _binding_set(inner, rest))
-        case ((a.Has() | a.Lacks() | a.Named() | a.Minus() | a.Where(_, a.Value())), "items"):
+        case (
+            (a.Has() | a.Lacks() | a.Named() | a.Minus() | a.Current() | a.Retired() | a.Where(_, a.Value())),
+            "items",
+        ):
             return cast("a.ItemSet", replace(part, items=_binding_set(inner, rest)))
     return _binding_set(inner, rest)

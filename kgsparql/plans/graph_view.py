@@ -18,7 +18,7 @@ from kgsparql.linking.words import root, roots_of, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, of_classes
 from kgsparql.plans.expressions import is_year
-from kgsparql.plans.plan_compiler import PlanCompiler
+from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, without_ranking
 from kgsparql.plans.weights import weights
@@ -27,7 +27,14 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, LIST_END, LIST_FIRST, LIST_REST
+from kgsparql.rdf.vocabulary import (
+    ALTERNATIVE_LABELS,
+    DERIVED_FROM,
+    DESCRIPTIONS,
+    LIST_END,
+    LIST_FIRST,
+    LIST_REST,
+)
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out_at, other_kind, unsaid
 from kgsparql.reading.lexicon import Lexicon
@@ -45,7 +52,7 @@ _TOGETHER = 50  # sets of which one query looks for any item of a class
 _READ_TOGETHER = 5  # sets whose members one query reads
 A_LIST = other_kind("what is in a list", "the list")
 _LONGEST_LIST, _CELLS = 25, 5_000  # members of a list that are told apart; cells of lists that are read
-TOLD = frozenset((*DESCRIPTIONS, *ALTERNATIVE_LABELS))
+TOLD = frozenset((*DESCRIPTIONS, *ALTERNATIVE_LABELS, DERIVED_FROM))
 """Predicates that say what a thing is or is called: these are walked where a question names them."""
 _ROWS = 100  # labels with a word of the question that are read
 

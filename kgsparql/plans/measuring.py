@@ -11,6 +11,7 @@ from typing import Protocol
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
+from kgsparql.plans.adapting import in_unit
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, back, ends, met, of_classes
 from kgsparql.plans.expressions import decimal
@@ -19,9 +20,9 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
-from kgsparql.rdf.literals import converted, unit_named
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.units import converted, unit, unit_named
 from kgsparql.reading.clauses import (
     NounPhrase,
     Predication,
@@ -106,7 +107,14 @@ class Measuring(NamedWords):
         found = [one for uses in ways for one in self._measures(items, uses, texts, hints)]
         if counts:
             found += [one for uses in ways for one in self._counts(items, uses, texts, among)]
+        if not found and (by_verb := self._measured_by(positions)):
+            return self.measures(given, (), by_verb)
         return sorted(found, key=lambda one: (-one.score, str(one.measure)))
+
+    def _measured_by(self, positions: Sequence[int]) -> list[str]:
+        """Words for what verbs measure: how long it takes, what it weighs."""
+        said = {root(self.texts[position]) for position in positions}
+        return [word for verb, own in self.lexicon.verb_measures.items() if root(verb) in said for word in own]
 
     def _followed_uses(self, items: a.ItemSet) -> list[PredicateUse]:
         return [use for use in self.view.uses(items) if use.kind == "item"][:_FOLLOWED]
@@ -148,15 +156,15 @@ class Measuring(NamedWords):
             return use.unit
         label = self.fit.labels([use.step.predicate], in_grace=True)[use.step.predicate]
         word = label.split()[-1].strip("()").lower() if label.strip() else ""
-        unit = unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
+        known = unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
         units, own = {root(word) for word in self.lexicon.unit_words}, self.fit.label_roots(use.step.predicate)
         for other in beside:  # the `unit` of a quantity, the `weight unit` of what has a weight
             said = self.fit.label_roots(other.step.predicate)
-            if not unit and len(other.ends) == 1 and said & units and (is_far or said & own):
+            if not known and len(other.ends) == 1 and said & units and (is_far or said & own):
                 (end,) = other.ends
                 named = self.fit.labels([end], in_grace=True) if isinstance(end, IRI) else {}
-                unit = str(named.get(end) or getattr(end, "value", ""))
-        return unit
+                known = str(named.get(end) or getattr(end, "value", ""))
+        return known
 
     def amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
         """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
@@ -257,6 +265,10 @@ class Measuring(NamedWords):
         said = self.fit.roots_of(given.classes).union(*map(self.fit.roots, best.measures))
         label = self.fit.text(option.last)
         more = self.fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
+        uses = [use for use in self.view.uses(given.known) if use.kind == option.kind]
+        measured = [one for one in best.measures if one not in self.lexicon.vague_measures]
+        if sum(self.fit.hinted(use.step.predicate, measured) > 0 for use in uses) == 1:
+            more = frozenset()  # the only depth that it has
         doubt = may_mean(self.texts[best.position], label, code="part_of_name")
         return (doubt,) if more and len(option.path.steps) == 1 else ()
 
@@ -281,7 +293,8 @@ class Measuring(NamedWords):
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
-        positions = self.positions(phrase.chunks)
+        positions, by_verb = self.positions(phrase.chunks), self._measured_by(said.verb)
+        best = replace(best, measures=tuple(one for one in best.measures if one in by_verb) or best.measures)
         if self.question.asks == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest
             kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None or kind not in self.view.classes_in(given.items):
@@ -358,7 +371,7 @@ class Measuring(NamedWords):
             self.keep(one, option, quantity)
             for one, option in self._quantified_by(given, said, phrase, quantity)[:_TRIED]
         ]
-        return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks)))]
+        return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks), *quantity.positions))]
 
     def _quantified_by(
         self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
@@ -374,25 +387,29 @@ class Measuring(NamedWords):
         found = self.measures(given, verb) if verb else []
         if not found and quantity.value.unit:  # of what has this unit, and of nothing else
             adjectives = self.lexicon.comparatives.values()
-            values = self.measures(given, (), tuple(dict.fromkeys(word for one in adjectives for word in one.measures)))
-            found = [
-                one for one in values if isinstance(one.measure, a.Value) and one.measure.unit == quantity.value.unit
-            ]
-        return [(given, one) for one in found]
+            found = self.measures(given, (), tuple(dict.fromkeys(word for one in adjectives for word in one.measures)))
+            return [(given, one) for one in self.of_its_kind(found, quantity)]
+        return [(given, one) for one in self.of_its_kind(found, quantity) or found]
+
+    @staticmethod
+    def of_its_kind(options: Sequence[MeasureFit], quantity: Quantity) -> list[MeasureFit]:
+        """Those of some measures that a number with its unit may be of: no length is two hours."""
+        kind = unit(quantity.value.unit).kind
+        return [one for one in options if isinstance(one.measure, a.Value) and unit(one.measure.unit).kind == kind]
 
     def in_its_unit(
-        self, measure: a.Measure, bounds: list[Decimal | Literal], unit: str
+        self, measure: a.Measure, bounds: list[Decimal | Literal], asked: str
     ) -> tuple[list[Decimal | Literal], tuple[Gap, ...]]:
         """The same numbers in the unit of what is measured, or a doubt where the graph states none, or another."""
         own = measure.unit if isinstance(measure, a.Value) else ""
         known = self.lexicon.units.get(own.lower(), own.lower())
-        numbers = [one if isinstance(one, Literal) else converted(one, unit, known) for one in bounds]
+        numbers = [one if isinstance(one, Literal) else converted(one, asked, known) for one in bounds]
         made = [one for one in numbers if one is not None]
-        if not unit or len(made) == len(bounds):
-            return made if unit else bounds, ()
+        if not asked or len(made) == len(bounds):
+            return made if asked else bounds, ()
         if own:
-            return bounds, (other_kind(unit, own),)
-        return bounds, (other_kind(unit, "of no unit that the graph says"),)
+            return bounds, (other_kind(asked, own),)
+        return bounds, (other_kind(asked, "of no unit that the graph says"),)
 
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
@@ -420,7 +437,8 @@ class Measuring(NamedWords):
 
     def keep(self, given: Denotation, option: MeasureFit, quantity: Quantity) -> Denotation:
         """Keep of a set what compares so with a value, or with a range: what is after it is after its end."""
-        value, comparison, measure = quantity.value, quantity.comparison, option.measure
+        value, comparison = quantity.value, quantity.comparison
+        measure = in_unit(option.measure, value.unit, self.view.profiler.vocabulary.amounts, is_asked=False)
         bounds = [
             bound for bound in (value.number if value.date is None else value.date, value.last) if bound is not None
         ]
@@ -434,7 +452,7 @@ class Measuring(NamedWords):
             doubts = (other_kind("less than 0", "a number of things"),)
         kept = given.known
         for side, bound in zip(sides, bounds, strict=False):
-            own = by_year(option).measure if isinstance(bound, Decimal) else measure
+            own = by_year(replace(option, measure=measure)).measure if isinstance(bound, Decimal) else measure
             kept = a.Where(kept, own, side, decimal(bound))
         return given.kept(kept, option.score, Match(value.text, option.path)).doubted(*doubts)
 

@@ -147,6 +147,7 @@ class Predicating(NamedWords):
                     a.Where(given.known, a.Value(path, "text"), "=", TRUE), fit, Match(" ".join(texts), path)
                 )
                 is_told = not given.is_named or self.view.has_items(ends(given.known, path))
+                is_told |= predicate in dict(self.view.profiler.vocabulary.retired)  # what has no such mark is current
                 yield kept if is_told else kept.doubted(known_elsewhere(self.fit.text(predicate)))
 
     def settled(self, given: Denotation) -> Denotation:
@@ -262,6 +263,7 @@ class Predicating(NamedWords):
         if by.quantity is not None:
             if by.quantity.number < FIRST_YEAR:  # older than 30: an age, which is no date
                 options = [one for one in options if one.kind in {"number", *UNITS}]
+            options = self.measuring.of_its_kind(options, by.quantity) or options
             return [self.measuring.keep(given, one, by.quantity) for one in options] or [
                 given.leaving_out([by.position])
             ]

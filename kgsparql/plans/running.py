@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, zip_longest
@@ -9,75 +10,32 @@ from typing import Any, cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
 
-from kgsparql.dataclasses import dataclass, frozen
+from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import GRAPH_FAILED, QueryError, is_about_the_query
 from kgsparql.graphs.federated_graph import NOT_COMPUTED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import coarser_pattern, term_text
-from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, compiled
+from kgsparql.plans.left_out import MOST_LEFT_OUT, LeftOut
+from kgsparql.plans.plan_compiler import compiled
+from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
 from kgsparql.plans.type_check import UNITS, check, class_of_all, kind_of, parts, terms_in, too_large, without_places
-from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
-from kgsparql.rdf.literals import duration_of, value_text
+from kgsparql.rdf.literals import duration_of
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, whole_number
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, whole_number
+from kgsparql.schema.amounts import unit_text
 from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 
 MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched."""
 MOST_ROWS = 10_000  # items or rows of an answer, at most
 _MOST_NEXT, _MOST_BESIDE = 3, 10  # of what comes next to the best of a set; of the best, and of the facts of each
-MOST_LEFT_OUT = 1_000  # values that are left out, and counted
 
 NO_NUMBER = "no value: the engine makes no number of the facts"
 _NO_NUMBERS = frozenset(("", "NaN", "INF", "-INF"))
-LEFT_OUT_SENTENCES = {
-    "number": "{} of the values of {} cannot be read as a number, such as {!r}, and are left out",
-    "date": "{} of the values of {} cannot be read as a date, such as {!r}, and are left out",
-    "time": "{} of the values of {} cannot be read as a time, such as {!r}, and are left out",
-    "duration": "{} of the values of {} cannot be compared as durations with the others, such as {!r}",
-    "coarse": "{} of the values of {} are less precise than what is asked, such as {!r}",
-    "zero": "{} of the items have a {} of 0 to be divided by, such as {}, and are left out",
-}
-
-
-@frozen
-class LeftOut:
-    """Values that cannot be read as what they should be, or items that would be divided by zero.
-
-    :param measure: whose values they are, or what is 0. :param is_coarse: they are read, and less precise than needed.
-    :param number: how many, counted up to :data:`MOST_LEFT_OUT`.
-    :param example: a value, or an item that would be divided by zero.
-    """
-
-    measure: a.Measure | a.Number
-    number: int
-    example: Term
-    is_coarse: bool = False
-
-    def in_words(self, label: Label) -> str:
-        """What was left out, as a sentence.
-
-        >>> from kgsparql.rdf.paths import PropertyPath
-        >>> length = a.Value(PropertyPath.of("http://e.org/length"))
-        >>> LeftOut(length, 3, Literal("20 m")).in_words(lambda term: "length")
-        "3 of the values of length cannot be read as a number, such as '20 m', and are left out"
-        """
-        sentence, *values = self.sentence(label)
-        return sentence.format(*values)
-
-    def sentence(self, label: Label) -> tuple[str, ...]:
-        """The sentence with places for the values, which it is followed by."""
-        of, amount = Writer(label).said(self.measure), f"{self.number:,}{'+' * (self.number == MOST_LEFT_OUT)}"
-        if not isinstance(self.example, Literal):
-            return LEFT_OUT_SENTENCES["zero"], amount, of, printable(label(self.example), 80)
-        kind = "coarse" if self.is_coarse else self.measure.kind if isinstance(self.measure, a.Value) else "date"
-        value = printable(value_text(self.example), 80)
-        sentence = LEFT_OUT_SENTENCES["duration"] if kind in UNITS else LEFT_OUT_SENTENCES.get(kind)
-        return sentence or LEFT_OUT_SENTENCES["date"], amount, of, value
 
 
 @frozen
@@ -107,6 +65,9 @@ class Computed:
     :param measured: of the best of a set, the value of each row.
     :param compared: of the best of a set, what they are the best of.
     :param unread: why an endpoint did not give all of this: what is here stands, and is not sure.
+    :param units: of numbers that are answers, what the graph says that they are in.
+    :param retired: how many were left out that are deprecated, withdrawn or replaced.
+    :param twins: how many that are the same as others.
     :param directly: how many of the items are next to where the plan begins, where it goes on from these.
     :param uncounted: a class that is too large to be counted or ranked, and how many the endpoint says that it has.
     """
@@ -125,6 +86,9 @@ class Computed:
     unread: str = ""
     uncounted: tuple[IRI, int] | None = None
     directly: int | None = None
+    retired: int = 0
+    twins: int = 0
+    units: Mapping[Term, str] = field(default_factory=dict)
 
     @property
     def value(self) -> Term | None:
@@ -209,8 +173,29 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         empty_part=_first_empty(plan, beside, own) if is_nothing else None, left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=compared, unread=beside.failed or found.missing,
+        retired=_left_out_by(a.Current, plan, beside, own), twins=_left_out_by(a.Once, plan, beside, own),
+        units=_units_of(rows, facts, own) if isinstance(plan, a.ItemSet) else {},
         directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
     )  # fmt: skip
+
+
+def _left_out_by(form: type[a.Current | a.Once], plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
+    """Count what a plan leaves out for being deprecated, or the same as another."""
+    left_out = (a.Count(a.Minus(part.items, part)) for part in parts(plan) if isinstance(part, form))
+    return sum(_number_of(graph.select(compiled(one, vocabulary=vocabulary))) or 0 for one in left_out)
+
+
+def _units_of(
+    rows: Iterable[tuple[Term | None, ...]], facts: Iterable[Triple], vocabulary: GraphVocabulary
+) -> dict[Term, str]:
+    """The units that stand beside the numbers of some rows, each with one."""
+    ways, numbers = {by for own in vocabulary.amounts.values() for by in own.beside}, {row[0] for row in rows}
+    said = [(fact.subject, unit_text(fact.object)) for fact in facts if fact.predicate in ways]
+    found: dict[Term, set[str]] = defaultdict(set)
+    for fact in facts if said else ():
+        if fact.object in numbers and isinstance(fact.object, Literal):
+            found[fact.object] |= {text for node, text in said if node == fact.subject}
+    return {number: text for number, (text, *others) in found.items() if not others}
 
 
 def _with_durations(plan: a.Plan, rows: Iterable[tuple[Term | None, ...]]) -> Iterator[tuple[Term | None, ...]]:

@@ -22,14 +22,15 @@ from kgsparql.plans.implied_facts import (
     add_restricted,
     add_values,
 )
-from kgsparql.plans.plan_compiler import PlanCompiler
+from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.type_check import PLACE, UNITS, is_back_from_container, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
-from kgsparql.rdf.literals import OF_RDF, unit_named
+from kgsparql.rdf.literals import OF_RDF
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, whole_number
+from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
 from kgsparql.schema.vocabulary import GraphVocabulary
@@ -279,8 +280,9 @@ class Profiler:
             for step, use in uses_of[one].items():
                 if step.predicate not in self.unwalked and not PLACE.match(step.predicate.value):
                     share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
-                    kind = kind_at_end(use.ends)
-                    unit = UNITS.get(kind) or unit_of(step.predicate, use.ends)
+                    amounts = self.vocabulary.amounts.get(step.predicate) if step.direction == "forward" else None
+                    kind = kind_at_end(use.ends) if amounts is None else "number"
+                    unit = UNITS.get(kind) or (amounts.sign if amounts else unit_of(step.predicate, use.ends))
                     uses.append(PredicateUse(step, kind, share, use.most, use.ends, kinds, unit))
             uses.sort(key=lambda use: (-use.share, str(use.step)))
             self.known.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))

@@ -20,6 +20,7 @@ from kgsparql.plans.denotation import (
 )
 from kgsparql.plans.measuring import MeasureFit, summarised
 from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.reading.clauses import NounPhrase, Predication, Restriction, Superlative, relations
@@ -225,7 +226,7 @@ class TablePlanner:
         for one in self.phrases.predicating.settled_of(self.phrases.denotations(asked))[:1]:
             uses = (use for use in self.phrases.view.uses(key.known) if one.how and use.path == one.how[-1].path)
             if not one.doubts and (use := next(uses, None)) is not None:
-                return a.Column(self.fit.text(use.step.predicate), a.Value(use.path, use.kind, use.unit), optional=True)
+                return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
         return None
 
     def _column(self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool) -> a.Column | None:
@@ -243,7 +244,13 @@ class TablePlanner:
             return None
         use = named[0][3]
         measure = self.phrases.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
-        return a.Column(self.fit.text(use.step.predicate), measure, optional=True)
+        return a.Column(self._column_name(use), measure, optional=True)
+
+    def _column_name(self, use: PredicateUse) -> str:
+        """What a column is called, with the unit that numbers of several units are converted into."""
+        amounts = self.phrases.view.profiler.vocabulary.amounts.get(use.step.predicate)
+        unit = f" ({use.unit})" if amounts is not None and amounts.is_mixed else ""
+        return f"{self.fit.text(use.step.predicate)}{unit}"
 
     def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column | None]:
         """The columns that one word stands for, such as `dimensions`, where no predicate is called so."""

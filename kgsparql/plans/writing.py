@@ -185,11 +185,13 @@ class Writer:
                 return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
             case a.Minus(inner, without):
                 return minus(self.phrase(inner), self.phrase(without))
+            case a.Current(inner) | a.Once(inner) | a.Retired(inner):
+                found, mark = self.phrase(inner), Clause("marked as deprecated")
+                return found.with_clause(mark) if isinstance(items, a.Retired) else found
             case a.Top():
                 text = self.word(items)
                 return Phrase(text, text, "best", is_one=items.number == 1)
-            case None:
-                return ANYTHING
+        return ANYTHING
 
     def _where(self, where: a.Where) -> Phrase:
         """The items of which a comparison is true."""

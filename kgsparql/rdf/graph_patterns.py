@@ -20,7 +20,7 @@ from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Term, Triple, valid
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
     "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isBlank", "isLiteral", "isNumeric",
-    "sameTerm", "ROUND", "decimal", "integer", "dateTime",
+    "sameTerm", "ROUND", "DATATYPE", "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 

@@ -89,11 +89,13 @@ PREDICATE_LABEL_LINKS = _known_iris(
 (REIFIES, *STATEMENT_PARTS) = _known_iris("rdf:reifies rdf:subject rdf:predicate rdf:object")
 """Lead from what stands for a fact to the fact, or to its parts."""
 LIST_FIRST, LIST_REST, LIST_END = _known_iris("rdf:first rdf:rest rdf:nil")
+(DERIVED_FROM,) = _known_iris("prov:wasDerivedFrom")
 UNWALKED = frozenset(
     (
         *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),
         *(LIST_FIRST, LIST_REST, *LABEL_NODES, *LABEL_NODES.values()),
-        *_known_iris("rdfs:seeAlso rdfs:isDefinedBy prov:wasDerivedFrom foaf:isPrimaryTopicOf"),
+        *_known_iris("rdfs:seeAlso rdfs:isDefinedBy foaf:isPrimaryTopicOf"),
+        DERIVED_FROM,
         *_known_iris("dbo:wikiPageWikiLink dbo:wikiPageExternalLink dbo:wikiPageRedirects dbo:wikiPageDisambiguates"),
     )
 )
@@ -215,6 +217,11 @@ def statement_value(claim: IRI) -> IRI:
 def is_statement(term: Term) -> bool:
     """Tell whether a term is a statement of a Wikibase."""
     return isinstance(term, IRI) and STATEMENT in term.value
+
+
+def is_unknown(term: Term | None) -> bool:
+    """Tell whether a term stands for what nobody knows, as Wikibase writes it: there is one, and not which."""
+    return isinstance(term, IRI) and "wikidata.org/.well-known/genid/" in term.value
 
 
 def is_mediator(term: Term) -> bool:

@@ -14,6 +14,7 @@ from kgsparql.dataclasses import dataclass, fields
 from kgsparql.errors import DataError, OptionError
 from kgsparql.linking.words import STOP_WORDS, stem
 from kgsparql.rdf.terms import normalised
+from kgsparql.rdf.units import unit_words
 from kgsparql.reading.clauses import Comparison
 
 Value = TypeVar("Value")
@@ -141,6 +142,7 @@ def lexicon_of(document: Mapping[str, Any], name: str) -> Lexicon:
     pairs = {key: _pair_table(text) for key, text in document.get("pairs", {}).items()}
     phrases = {key: dict.fromkeys(texts, True) for key, texts in document.get("phrases", {}).items()}
     tables = {key: _typed_value(key, document[key]) for key in document.keys() - {"words", "pairs", "phrases"}}
+    pairs["units"] = {**unit_words(), **pairs.get("units", {})}
     pairs["inverse"] = {word: tuple(others.split("|")) for word, others in pairs.get("inverse", {}).items()}
     given = words | pairs | phrases | tables
     known = given.keys() if given.get("language") == "en" else lexicon().tables.keys()

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from kgsparql.linking.codes import codes_in, is_never_number
 from kgsparql.linking.words import TextToken
-from kgsparql.rdf.literals import converted
 from kgsparql.rdf.terms import IRI, XSD, Literal
+from kgsparql.rdf.units import converted
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.gaps import Gap, may_mean, uncomputed
 from kgsparql.reading.lexicon import Lexicon
@@ -152,10 +152,13 @@ class ValueFinder:
         texts, own = self.texts, self.language
         at, total, group = start, Decimal(0), Decimal(0)
         after = texts[at + 2] if len(texts) > at + 2 else ""
+        is_compared = 0 < at < len(texts) - 1 and texts[at - 1] in own.than_words
         if texts[at] in own.half_words and texts[at + 1 : at + 2] and texts[at + 1] in own.indefinites:
             at, group = (at + 2, Decimal("0.5")) if after in own.multipliers or after in own.units else (at, group)
         elif texts[at] in own.indefinites and texts[at + 1 : at + 2] and texts[at + 1] in own.multipliers:
             at, group = at + 1, Decimal(1)
+        elif texts[at] in own.indefinites and is_compared and own.units.keys() & {texts[at + 1], f"{texts[at + 1]}s"}:
+            return Decimal(1), at + 1  # than a tonne
         while at < len(texts):
             number, times = own.numbers.get(texts[at]), own.multipliers.get(texts[at])
             is_and = texts[at] in own.and_words and group % _HUNDRED == 0 and group > 0

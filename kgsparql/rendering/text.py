@@ -9,6 +9,7 @@ from typing import Any
 
 from kgsparql import events as e
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, more_text
+from kgsparql.dataclasses import replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.verbalising import triple_text
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -84,7 +85,8 @@ def own_step_lines(answer: Answer) -> list[str]:
 
 
 def _answer_name(one: AnswerTerm) -> str:
-    return printable(value_text(one.term, one.label) if isinstance(one.term, Literal) else one.shown, 180)
+    called = value_text(one.term, one.label) if isinstance(one.term, Literal) else one.label
+    return printable(replace(one, label=called).shown, 180)
 
 
 def _titled_items(answer: Answer) -> Iterator[tuple[str, list[EvidenceItem]]]:

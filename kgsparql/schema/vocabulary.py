@@ -23,11 +23,13 @@ from kgsparql.rdf.vocabulary import (
     OF_ONTOLOGIES,
     ON_PROPERTY,
     RDF_TYPE,
+    SAME_AS,
     SUBCLASS_OF,
     SUBPROPERTY_OF,
     SYMMETRIC,
     TRANSITIVE,
 )
+from kgsparql.schema.amounts import Amounts, amounts_of
 from kgsparql.schema.joining import Joined, joining_classes, value_nodes
 from kgsparql.schema.patterns import patterns
 
@@ -49,9 +51,12 @@ class GraphVocabulary:
     :param restricted: of an ontology, the predicates that restrictions are on.
     :param relations: of predicates, by which other steps what they say is stated: what is below them, and back.
     :param valued: of predicates that lead to nodes which stand for a value, the one from there to the value.
+    :param amounts: what the numbers of predicates are in.
     :param transitive: predicates that are declared to be so.
     :param joined: of classes whose nodes join two things, how these say what a predicate of that name would.
     :param implied: of steps, which others they are, too, by what is declared of their predicates.
+    :param retired: what marks things that are deprecated, withdrawn or replaced: a predicate, and by which values.
+    :param has_twins: some of its things are said to be the same.
     :param populated: of an ontology, the classes of its things, with those above; the items of others are the classes
         below them.
     """
@@ -66,22 +71,27 @@ class GraphVocabulary:
     implied: Mapping[Step, tuple[Step, ...]] = field(default_factory=dict, compare=False)
     joined: Mapping[IRI, tuple[Joined, ...]] = field(default_factory=dict, compare=False)
     transitive: frozenset[IRI] = frozenset()
+    has_twins: bool = False
+    retired: tuple[tuple[IRI, tuple[IRI | Literal, ...]], ...] = ()
     valued: Mapping[IRI, IRI] = field(default_factory=dict, compare=False)
+    amounts: Mapping[IRI, Amounts] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
         """Make the vocabulary of a graph; where it sees that no class is below another, nothing leads to such."""
         narrower, labels = tuple(graph.held(frozenset((SUBCLASS_OF,)))), graph.naming.labels
-        known = (*(one for pair in _pairs() for one in pair), *map(IRI, patterns()["value"]))
-        if not graph.is_embedded or not graph.held(frozenset((ON_PROPERTY, *_DECLARING, RDF_TYPE, *known))):
+        if not graph.is_embedded:
             return cls(narrower=narrower, labels=labels)
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
-            own = _read_relations(graph.origin)
+            own, (amounts, to_amounts) = _read_relations(graph.origin), amounts_of(graph.origin)
             stated = {step.predicate for steps in own["relations"].values() for step in steps} | own["relations"].keys()
-            valued = {by: value for by, value in value_nodes(graph.origin).items() if by not in stated}
-            read = replace(read, joined=joining_classes(graph.origin), valued=valued, **own)
+            valued = {by: to for by, to in (value_nodes(graph.origin) | to_amounts).items() if by not in stated}
+            read = replace(
+                read, joined=joining_classes(graph.origin), valued=valued, amounts=amounts,
+                retired=_marks_of(graph.origin), has_twins=bool(graph.held(frozenset((SAME_AS,)))), **own,
+            )  # fmt: skip
         if graph.is_as_loaded:
             _READ[graph.origin] = read
         return replace(read, narrower=narrower, labels=labels)
@@ -137,6 +147,17 @@ def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
 def classes_below(kind: Variable, of: IRI, vocabulary: GraphVocabulary) -> g.OneOfPredicates:
     """Find the classes below a class, in a step or more: with none, too, Virtuoso finds only some of a class."""
     return g.OneOfPredicates(kind, vocabulary.narrower, of, then=vocabulary.narrower)
+
+
+def _marks_of(graph: KnowledgeGraph) -> tuple[tuple[IRI, tuple[IRI | Literal, ...]], ...]:
+    """List the predicates of a graph by which it retires things, each with the values that say so."""
+    found = []
+    for mark in sorted(patterns()["retired"]):
+        by, *values = mark.split()
+        true = (Literal(value=True), Literal("1", datatype=Literal(value=True).datatype), Literal("true"))
+        if graph.held(frozenset((IRI(by),))):
+            found.append((IRI(by), true if values == ["true"] else tuple(map(IRI, values))))
+    return tuple(found)
 
 
 @cache

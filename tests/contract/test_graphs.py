@@ -211,7 +211,7 @@ PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations
 # The notes of results are the meter's.
 OF_SEVERAL = {
     "adjacency_view", "changed", "directory", "failures", "held", "is_as_loaded", "is_embedded", "is_page",
-    "may_have_name", "named_graphs", "origin", "profile", "sizes", "url", "uses_any", "will_ask_again",
+    "may_have_name", "named_graphs", "origin", "part", "profile", "sizes", "url", "uses_any", "will_ask_again",
 }  # fmt: skip
 # What returns the metered graph itself is counted as before.
 MADE_OF_IT = {"changed", "reopened", "refreshed", "with_own_failures", "within"}

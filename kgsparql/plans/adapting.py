@@ -1,0 +1,72 @@
+"""Plans changed to what is meant on a graph: without what is deprecated, each thing once, numbers in another unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from kgsparql.dataclasses import replace
+from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import PlannedReading
+from kgsparql.plans.graph_view import KnownGraph
+from kgsparql.plans.type_check import mapped
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.units import unit
+from kgsparql.rdf.vocabulary import SAME_AS
+from kgsparql.reading.form import Form
+from kgsparql.schema.amounts import Amounts
+from kgsparql.schema.vocabulary import GraphVocabulary
+
+
+def as_meant(reading: PlannedReading, asked: Form, view: KnownGraph) -> PlannedReading:
+    """Return a reading that leaves out what is deprecated, unless all of it is, or the question is about that.
+
+    What is asked to be `deprecated` may be said to be so in several ways; of things that are the same, there is one.
+    """
+    vocabulary = view.profiler.vocabulary
+    is_about = not asked.language.retired_words.isdisjoint(asked.read.texts)
+    if reading.plan is not None and vocabulary.retired and is_about:
+        reading = replace(reading, plan=mapped(reading.plan, partial(_by_any_mark, vocabulary=vocabulary)))
+    elif vocabulary.retired:
+        reading = _keeping_by(a.Current, reading, view)
+    return _keeping_by(a.Once, reading, view) if vocabulary.has_twins else reading
+
+
+def _keeping_by(form: type[a.Current | a.Once], reading: PlannedReading, view: KnownGraph) -> PlannedReading:
+    """Keep of the items of a plan what a form keeps, where that is some, and anything is left out."""
+    plan = reading.plan
+    within = plan if isinstance(plan, a.Count | a.SummaryOf | a.Top | a.Table) else None
+    items = plan if within is None else within.items
+    if not isinstance(items, a.ItemSet) or isinstance(items, a.Items):
+        return reading
+    kept, same = form(items), PropertyPath((Step(SAME_AS),))
+    left_out = a.Retired(items) if form is a.Current else a.Both((items, a.Ends(items, same)))
+    view.look_for_items([kept, left_out])
+    if not (view.has_items(kept) and view.has_items(left_out)):
+        return reading
+    return replace(reading, plan=kept if within is None else replace(within, items=kept))
+
+
+def _by_any_mark(part: Any, vocabulary: GraphVocabulary) -> Any:
+    """What is said by one mark to be deprecated, as what is said by any."""
+    marks = dict(vocabulary.retired)
+    match part:
+        case a.Where(items, a.Value(PropertyPath((Step(by),))), "=", Literal("true")) if by in marks:
+            return a.Retired(items)
+        case a.Has(items, PropertyPath((Step(by),)), None) if by in marks:
+            return a.Retired(items)
+    return part
+
+
+def in_unit(part: Any, sign: str, amounts: Mapping[IRI, Amounts], *, is_asked: bool = True) -> Any:
+    """Return a measure in another unit of its kind, where the graph says the unit of each of its numbers.
+
+    :param is_asked: for the number that is asked for; else only where the graph has several units, too.
+    """
+    if not isinstance(part, a.Value | a.Summarised) or part.kind != "number":
+        return part
+    known = amounts.get(part.path.steps[-1].predicate)
+    may_be = known is not None and (is_asked or known.is_mixed) and unit(sign).kind == unit(known.sign).kind
+    return replace(part, unit=sign) if may_be else part

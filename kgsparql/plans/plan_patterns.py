@@ -1,0 +1,422 @@
+"""Patterns of the parts of a plan: sets, what is measured of their items, numbers, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.plans import algebra as a
+from kgsparql.plans.expressions import (
+    AGGREGATES,
+    Measured,
+    calculated,
+    date_key,
+    decimal,
+    distinct_values,
+    each_of,
+    is_instant,
+    is_read,
+    key_of,
+    precision_of,
+)
+from kgsparql.plans.type_check import parts
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
+from kgsparql.schema.amounts import Amounts
+from kgsparql.schema.kinds import predicate_of_things
+from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
+
+ITEM, VALUE = Variable("answer"), Variable("value")
+"""What a query of a plan gives: the items of a set; a number, or what is measured of an item."""
+
+
+@dataclass(slots=True)
+class PlanCompiler:
+    """Makes patterns of the parts of one plan; with ``facts``, single steps, and keeps each that a solution shows."""
+
+    vocabulary: GraphVocabulary
+    limit: int
+    new: g.Variables = field(default_factory=g.Variables)
+    facts: list[g.Fact] | None = None
+
+    @contextmanager
+    def _unseen(self) -> Iterator[None]:
+        """What is inside a summary or an absence is not among the facts of a solution."""
+        kept, self.facts = self.facts, None
+        yield
+        self.facts = kept
+
+    def facts_of(
+        self, items: a.ItemSet, measures: Sequence[a.Measure], paths: Sequence[PropertyPath]
+    ) -> tuple[Query, tuple[g.Fact, ...]]:
+        """The query of the facts of a set, of what is measured of its items, and of the paths that group them."""
+        self.facts, x = [], self.new("i")
+        group = [*self.members(items, x)]
+        group += [self.where_measured(self.measured(measure, x, items), x, items) for measure in measures]
+        for path in paths:
+            group += self.along(x, path, self.new("k"))
+        facts = tuple(dict.fromkeys(self.facts))
+        names = [n for fact in facts for n in (fact.subject, fact.predicate, fact.object) if isinstance(n, Variable)]
+        head = tuple((name, None) for name in dict.fromkeys([x, *names]))
+        return g.select_query("witnesses", g.Select(head, tuple(group), distinct=True, limit=self.limit)), facts
+
+    def unread(self, items: a.ItemSet, measure: a.Value) -> Group:
+        """Patterns of what a value should be read from and cannot: ``?answer`` is the item, ``?value`` the literal."""
+        amounts, unit = self._amounts_at(measure), self.new("u")
+        is_such = is_read(VALUE, measure.kind) if amounts is None else amounts.in_one_unit(VALUE, unit, measure.unit)[1]
+        is_known = Apply("COALESCE", (is_such, Literal(value=False)))  # an error is a no
+        left_out = Apply("&&", (Apply("isLiteral", (VALUE,)), Apply("!", (is_known,))))
+        along = self.along(ITEM, measure.path, VALUE, (), None if amounts is None else unit)
+        return (*self.members(items, ITEM), *along, g.Filter(left_out))
+
+    def matching(self, items: a.ItemSet, measure: a.Value, pattern: str) -> Group:
+        """Patterns of the values of some items, ``?value``, whose text matches a pattern."""
+        matches = g.Filter(Apply("REGEX", (Apply("STR", (VALUE,)), Literal(pattern))))
+        return (*self.members(items, ITEM), *self.along(ITEM, measure.path, VALUE), matches)
+
+    def without_divisor(self, items: a.ItemSet, divisor: a.Measure | a.Number) -> Group:
+        """Patterns of the items of a set, ``?answer``, that would be divided by zero."""
+        found = self.measured(divisor, ITEM, items)
+        return (*self.members(items, ITEM), *found.group, g.Filter(Apply("=", (found.key, Literal(0)))))
+
+    # --- sets
+
+    def members(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:  # noqa: PLR0911, PLR0912
+        """Patterns whose solutions bind ``x`` to the items of a set, or of any of several, some more than once."""
+        match items:
+            case a.Instances(of):
+                return self._instances_of(of, x)
+            case a.Items(terms):
+                return (g.Values(x, terms),)
+            case a.Ends(start, path):
+                near = self.new("i")
+                return (*self.members(start, near), *self.along(near, path, x))
+            case a.Where(inner, measure):
+                conditions = [items] if (end := items.other_end) is None else [end, items]
+                inner = conditions[0].items
+                found, group = self.measured(measure, x, inner), list[g.Pattern]()
+                for one in conditions:
+                    left, right, more = self._compared(measure, one.value, found, x, inner)
+                    group += [*more, g.Filter(Apply(one.comparison, (left, right)))]
+                return (*self.members(inner, x), *found.group, *group)
+            case a.Named(inner, word):
+                label = self.new("l")
+                text = Apply("LCASE", (Apply("STR", (label,)),))
+                has_word = g.Filter(Apply("CONTAINS", (text, Literal(word.casefold()))))
+                return (*self.members(inner, x), *self._any_of(x, self.vocabulary.labels, label), has_word)
+            case a.Has(inner, path, to):
+                return (*self.members(inner, x), *self._onward(x, path, to))
+            case a.Lacks(inner, path, to):
+                with self._unseen():
+                    absent = g.NotExists(self._onward(x, path, to))
+                return (*self.members(inner, x), absent)
+            case a.Both(sets):
+                return tuple(pattern for one in sets for pattern in self.members(one, x))
+            case tuple():
+                return (g.Union(tuple(self.members(one, x) for one in items)),)
+            case a.Either(sets):
+                return self._each_once(sets, x)
+            case a.Minus(inner, without):
+                with self._unseen():
+                    left_out = g.Without(self.members(without, x))
+                return (*self.members(inner, x), left_out)
+            case a.Current() | a.Retired() | a.Once():
+                return self._kept_of(items, x)
+            case a.Top():
+                return self._best(items, x)
+            case _:
+                raise AssertionError(f"not a set: {items}")
+
+    def _kept_of(self, items: a.Current | a.Retired | a.Once, x: Variable) -> Group:
+        """The items of a set that are marked as deprecated, those that are not, or one of those that are the same."""
+        found = self.members(items.items, x)
+        if isinstance(items, a.Retired):
+            return (*found, g.Union(self._marks_of(x)))
+        with self._unseen():
+            if isinstance(items, a.Current):
+                return (*found, *map(g.NotExists, self._marks_of(x)))
+            same, other = (Step(SAME_AS), Step(SAME_AS, "inverse")), self.new("i")
+            is_first = g.Filter(Apply("<", (Apply("STR", (other,)), Apply("STR", (x,)))))
+            twins = (g.OneOfPredicates(x, same, other), *self.members(items.items, other), is_first)
+            return (*found, g.NotExists(twins))
+
+    def _marks_of(self, x: Variable) -> tuple[Group, ...]:
+        """What each mark says of an item; without values, that anything is said by it."""
+        marks = [(self.new("i"), *own) for own in self.vocabulary.retired]
+        return tuple(
+            (self._fact(x, by, mark), *((g.Values(mark, values),) if values else ())) for mark, by, values in marks
+        )
+
+    def _instances_of(self, of: IRI, x: Variable) -> Group:
+        """The items of a class and, unless all classes are flat, of those below it.
+
+        Oxigraph puts no union in order with other patterns, so without need for one a query may take seconds longer.
+        """
+        if having := predicate_of_things(of):
+            return (self._fact(x, having, self.new("i")),)
+        types, narrower = self.vocabulary.types, self.vocabulary.narrower
+        if not narrower:
+            return self._any_of(x, types, of)
+        if self.vocabulary.has_classes_as_items(of):
+            return (classes_below(x, of, self.vocabulary),)
+        below = (*self._any_of(x, types, kind := self.new("c")), classes_below(kind, of, self.vocabulary))
+        return (g.Union((self._any_of(x, types, of), below)),)
+
+    def _each_once(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:
+        """The items of a set, or of any of several, each once: what many lead to would be measured as often.
+
+        Of paths apart, too: Oxigraph puts no union in order, and reads it for each row.
+        """
+        found = self.members(items, x)
+        has_paths = self.facts is None and any(isinstance(part, a.Ends) for part in parts(items))
+        return (g.Select(((x, None),), found, distinct=True),) if has_paths else found
+
+    def _best(self, top: a.Top, x: Variable) -> Group:
+        summary: g.Aggregation = "MAX" if top.largest else "MIN"
+        best, y = self.new("m"), x if top.number > 1 else self.new("i")
+        with self._unseen():
+            other = self.measured(top.measure, y, top.items)
+            others = (*self._each_once(top.items, y), *other.group)
+            if top.number == 1:
+                overall = g.Select(((best, g.Aggregate(summary, other.key)),), others)
+                own = self.measured(top.measure, x, top.items)
+                group = (*self._each_once(top.items, x), *own.group, overall, g.Filter(Apply("=", (own.key, best))))
+                # Flat in the group around it, Oxigraph would find the best again for each of its rows.
+                ranked = g.Select(((x, None), (best, None)), group, distinct=True)
+            else:
+                order = ((best, top.largest), (Apply("STR", (x,)), False))
+                each = each_of(x, best, g.Aggregate(summary, other.key), others)
+                ranked = replace(each, order=order, limit=top.number)
+        if self.facts is None:
+            return (ranked,)
+        found = self.measured(top.measure, x, top.items)
+        shown = (g.Filter(Apply("=", (found.key, best))),) if top.number == 1 else ()
+        return (ranked, *self.members(top.items, x), *found.group, *shown)
+
+    def _onward(self, x: Variable, path: PropertyPath, to: a.ItemSet | None, far: Variable | None = None) -> Group:
+        far = far or self.new("i")
+        return (*self.along(x, path, far), *(() if to is None else self.members(to, far)))
+
+    def along(
+        self,
+        start: Variable,
+        path: PropertyPath,
+        end: Variable,
+        holders: tuple[Variable, ...] = (),
+        unit: Variable | None = None,
+    ) -> Group:
+        """A path; a step that goes back does not return to the item just left.
+
+        :param holders: of a longer path, the variable of what the last step leaves from.
+        :param unit: of the number that it leads to.
+        """
+        nodes = [start, *(self.new("i") for _ in path.steps[1 + len(holders) :]), *holders, end]
+        group: list[g.Pattern] = []
+        for i, step in enumerate(path.steps):
+            ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
+            is_last = i == (len(path.steps) - 1 if step.direction == "forward" else 0)
+            own = unit if is_last else None
+            group += (
+                self._repeated(*ends, step.predicate) if step.is_repeated else self._said_of(*ends, step, is_last, own)
+            )
+            other = i if step.is_repeated else i - 1 if i and step.inverts(path.steps[i - 1]) else None
+            if other is not None:  # neither back where it came from, nor round to where it began
+                group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[other])),))))
+        return tuple(group)
+
+    def _said_of(self, subject: Variable, far: Variable, step: Step, is_last: bool, unit: Variable | None) -> Group:
+        """A step, in an ontology also as its restrictions say it: of a class, that each thing of it has some such.
+
+        Who has tuna has fish, of which it is a kind. As evidence, plans name both: ``KnownGraph.with_kinds_below``.
+
+        :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
+        :param is_last: its object is an end of the path, where a value is meant by the node that stands for it.
+        """
+        amounts = self.vocabulary.amounts.get(step.predicate) if is_last else None
+        beside = () if amounts is None or (unit is None and self.facts is None) else amounts.beside
+        if is_last and (value := self.vocabulary.valued.get(step.predicate)) is not None:
+            node = self.new("i")
+            through: Group = (self._fact(subject, step.predicate, node), self._fact(node, value, far))
+            if beside:
+                through += (g.Optional(self._any_of(node, beside, unit or self.new("u"))),)
+            stated = (*self._any_of(subject, (step.predicate,), far), g.Filter(Apply("isLiteral", (far,))))
+            return (g.Union((through, stated)),)
+        if joined := self.vocabulary.joined.get(step.predicate):
+            nodes = (one.facts(self.new("j"), subject, far) for one in joined)
+            arms = tuple(tuple(self._fact(*fact) for fact in own) for own in nodes)
+            return arms[0] if len(arms) == 1 else (g.Union(arms),)
+        if step.predicate in self.vocabulary.relations:
+            return self._either_way(subject, *self.vocabulary.stated_by(step.predicate), far)
+        if step.predicate not in self.vocabulary.restricted:
+            of_it = (g.Optional(self._any_of(subject, beside, unit or self.new("u"))),) if beside else ()
+            return (self._fact(subject, step.predicate, far), *of_it)
+        rule, direct = self.new("r"), self._any_of(subject, (step.predicate,), far)
+        above = (self._fact(subject, SUBCLASS_OF, rule), self._fact(rule, ON_PROPERTY, step.predicate))
+        if self.facts is None and step.direction == "inverse":
+            to: Group = (g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)),)
+        else:
+            to = self._any_of(rule, EXISTENTIAL, far)
+        return (g.Union((direct, (*above, *to))),)
+
+    def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
+        """One step or more; its facts are those on any way from one to the other."""
+        onward, back = self.vocabulary.stated_by(predicate)
+        some = (*map(Step, onward), *(Step(one, "inverse") for one in back))
+        if self.facts is None:
+            return (g.OneOfPredicates(start, some, end, then=some),)
+        near, far = self.new("i"), self.new("i")
+        before, after = g.OneOfPredicates(start, (), near, then=some), g.OneOfPredicates(far, (), end, then=some)
+        return (before, *self._either_way(near, onward, back, far), after)
+
+    def _either_way(self, start: Variable, onward: tuple[IRI, ...], back: tuple[IRI, ...], end: Variable) -> Group:
+        led = self._any_of(start, onward, end)
+        return (g.Union((led, self._any_of(end, back, start))),) if back else led
+
+    def _any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
+        if self.facts is None:
+            (first, *others) = predicates
+            return (g.OneOfPredicates(start, predicates, end) if others else g.Fact(start, first, end),)
+        predicate = self.new("p")  # unbound in the solutions of another arm, which do not show this fact
+        shown = self._fact(start, predicate, end)
+        # Oxigraph reads all triples of all predicates for a variable, again and again; least where VALUES comes last.
+        return (g.Fact(start, predicates[0], end) if len(predicates) == 1 else shown, g.Values(predicate, predicates))
+
+    def _fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
+        fact = g.Fact(subject, predicate, far)
+        if self.facts is not None:
+            self.facts.append(fact)
+        return fact
+
+    # --- measures
+
+    def measured(self, measure: a.Measure | a.Number, x: Variable, items: a.ItemSet) -> Measured:
+        """What is measured of the items of a set, which are bound to ``x``."""
+        match measure:
+            case a.Value(path, kind, _):
+                value, holders = self.new("v"), (self.new("i"),) if len(path.steps) > 1 else ()
+                if (amounts := self._amounts_at(measure)) is not None:
+                    group = self.along(x, path, value, holders, unit := self.new("u"))
+                    key, is_known = amounts.in_one_unit(value, unit, measure.unit)
+                    return Measured((*group, g.Filter(is_known)), key, key, holders)
+                key = key_of(value, kind)
+                read = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
+                shown = key if kind == "year" else value
+                return Measured((*self.along(x, path, value, holders), *read), shown, key, holders)
+            case a.HowMany(path, among):
+                number, far = self.new("n"), self.new("i")
+                with self._unseen():
+                    group = (*self._each_once(items, x), *self._onward(x, path, among, far))
+                counts = each_of(x, number, g.Aggregate("COUNT", far), group)
+                known = Apply("COALESCE", (number, Literal(0)))
+                return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)
+            case a.Summarised(summary, path, unit, kind):
+                number, value = self.new("n"), self.new("v")
+                with self._unseen():
+                    found = self.measured(a.Value(path, kind, unit), x, items)
+                    rows = distinct_values((x,), value, found, self.members(items, x))
+                of = g.Aggregate(AGGREGATES[summary], value)
+                return Measured((each_of(x, number, of, (rows,)), *self._shown(x, path, None)), number, number)
+            case a.Calculated(operator, left, right):
+                return calculated(operator, self.measured(left, x, items), self.measured(right, x, items))
+            case _:
+                return self.number(measure)
+
+    def _amounts_at(self, measure: a.Value) -> Amounts | None:
+        """What the numbers of a measure are in, where these are several units."""
+        last = measure.path.steps[-1]
+        found = self.vocabulary.amounts.get(last.predicate) if last.direction == "forward" else None
+        is_so = found is None or not (found.is_mixed or (measure.unit and measure.unit != found.sign))
+        return None if is_so or measure.kind != "number" else found
+
+    def where_measured(self, found: Measured, x: Variable, items: a.ItemSet) -> g.Optional:
+        """What is measured of the items that have it: an OPTIONAL at the head of the group would pass over others."""
+        with self._unseen():
+            bound = self.members(items, x) if isinstance(next(iter(found.group), None), g.Optional) else ()
+        return g.Optional((*bound, *found.group))
+
+    def _compared(
+        self, measure: a.Measure, value: IRI | Literal | a.Measure | a.Number, found: Measured, x: Variable,
+        items: a.ItemSet,
+    ) -> tuple[Expression, Expression, Group]:  # fmt: skip
+        """Both sides of a comparison, and the patterns of the right one."""
+        if isinstance(value, IRI):
+            return found.key, value, ()
+        if not isinstance(value, Literal):
+            other = self.measured(value, x, items)
+            return found.key, other.key, other.group
+        if isinstance(measure, a.Value) and measure.kind in {"date", "time"}:
+            if is_instant(value, measure.kind):
+                return key_of(found.value, "time"), key_of(value, "time"), ()
+            precision = precision_of(value)
+            return date_key(found.value, precision), Literal(precision.number(value.value) or 0), ()
+        if isinstance(measure, a.Value) and measure.kind == "text":
+            return found.key, Literal(value.value.lower()), ()
+        return found.key, value, ()
+
+    def _shown(self, x: Variable, path: PropertyPath, among: a.ItemSet | None) -> Group:
+        """What a summary summarises, where the facts are asked for."""
+        return () if self.facts is None else (g.Optional(self._onward(x, path, among)),)
+
+    # --- numbers and conditions
+
+    def number(self, number: a.Number | a.Measure) -> Measured:
+        """A number, as sub-selects."""
+        match number:
+            case a.Count(items):
+                value, x = self.new("n"), self.new("i")
+                select = g.Select(((value, g.Aggregate("COUNT", x)),), self.members(items, x))
+                return Measured((select,), value, value)
+            case a.SummaryOf(summary, items, measure):
+                return self._summary(summary, items, measure)
+            case a.Constant(value):
+                literal = decimal(value)
+                return Measured((), literal, literal)
+            case a.Calculated(operator, left, right):
+                return calculated(operator, self.number(left), self.number(right))
+            case _:
+                raise AssertionError(f"not a number: {number}")
+
+    def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> Measured:
+        x, value = self.new("i"), self.new("v")
+        found = self.measured(measure, x, items)
+        members = self.members(items, x)
+        if summary in {"min", "max"}:
+            key = self.new("k")
+            head, order = ((value, found.value), (key, found.key)), ((found.key, summary == "max"),)
+            return Measured((g.Select(head, (*members, *found.group), order=order, limit=1),), value, key)
+        rows = distinct_values((x,), value, found, members)
+        number, of = self.new("n"), g.Aggregate(AGGREGATES[summary], value)
+        if summary == "sum":
+            return Measured((g.Select(((number, of),), (rows,)),), number, number)
+        known = self.new("k")  # the average of nothing is nothing, not 0
+        average = g.Select(((number, of), (known, g.Aggregate("COUNT", value))), (rows,))
+        return Measured((average, g.Filter(Apply(">", (known, Literal(0))))), number, number)
+
+    def condition(self, condition: a.Condition) -> tuple[Group, Expression]:
+        """Patterns and the expression that is true where a condition holds."""
+        match condition:
+            case a.Exists(items):
+                number, x = self.new("n"), self.new("i")
+                any_one = g.Select(((x, None),), self.members(items, x), limit=1)
+                return (g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,)),), Apply(">", (number, Literal(0)))
+            case a.Compares(left, comparison, right):
+                one, other = self.number(left), self.number(right)
+                return (*one.group, *other.group), Apply(comparison, (one.key, other.key))
+            case a.SameItems(left, right):
+                missing = (a.Not(a.Exists(a.Minus(left, right))), a.Not(a.Exists(a.Minus(right, left))))
+                return self.condition(a.AllOf(missing))
+            case a.Not(inner):
+                group, holds = self.condition(inner)
+                return group, Apply("!", (holds,))
+            case a.AllOf(conditions) | a.AnyOf(conditions):
+                parts = [self.condition(one) for one in conditions]
+                operator: g.Operator = "&&" if isinstance(condition, a.AllOf) else "||"
+                joined = parts[0][1] if len(parts) == 1 else Apply(operator, tuple(holds for _, holds in parts))
+                return tuple(pattern for group, _ in parts for pattern in group), joined
+            case _:
+                raise AssertionError(f"not a condition: {condition}")

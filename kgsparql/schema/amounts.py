@@ -1,0 +1,214 @@
+"""Numbers with units: where a graph says the unit of each, and what makes numbers in several units comparable."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Context, Decimal
+
+from kgsparql.dataclasses import frozen
+from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable
+from kgsparql.rdf.literals import NUMBERS, OF_RDF
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term, local_name, normalised, split_camel_case, whole_number
+from kgsparql.rdf.units import sign_of, unit
+from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
+from kgsparql.schema.patterns import patterns
+
+_SEEN, _NODES, _UNITS = 10_000, 200, 100  # triples that tell the predicates; nodes with a unit; units of a predicate
+_NUMBER = "[-+]?[0-9]+([.][0-9]+)?"
+_BEFORE_UNIT = re.compile(f"^{_NUMBER} ?")
+_PRECISION = Context(prec=15)
+_OF_TEXTS = 0.8  # share of the texts of a predicate that must be numbers with a unit
+
+
+@frozen
+class Amounts:
+    """What the numbers of a predicate are in.
+
+    :param sign: the unit that these are compared in: the commonest; as the graph names it, where its size is not known.
+    :param signs: of the units that are converted into it, by their texts.
+    :param is_mixed: there is more than one unit.
+    :param beside: the predicates from what has a number to its unit; none where that is the datatype of the number.
+    :param is_text: the unit stands behind the number, in one text.
+    """
+
+    sign: str
+    signs: Mapping[str, str]
+    is_mixed: bool
+    beside: tuple[IRI, ...] = ()
+    is_text: bool = False
+
+    def in_one_unit(self, value: Expression, unit_of_it: Variable, asked: str) -> tuple[Expression, Expression]:
+        """Return what a value is in the unit that is asked for, and whether it has one that is known."""
+        stated = _unit_of(value, *[unit_of_it] * bool(self.beside), is_text=self.is_text)
+        text, own, into = Apply("STR", (value,)), Apply("STR", (stated,)), unit(asked or self.sign)
+        if self.is_text:
+            text = Apply("REPLACE", (text, Literal(f"^({_NUMBER}).*$"), Literal("$1")))
+        number = Apply("decimal", (text,))
+        of_all: Expression = number
+        known: Expression = Literal(value=not self.signs)
+        for name, sign in self.signs.items() or (("", self.sign),):
+            one, is_it, slope = number, Apply("=", (own, Literal(name))), unit(sign).factor / into.factor
+            if slope != 1:
+                one = Apply("*", (one, _decimal_literal(slope)))
+            if added := unit(sign).added * slope - into.added:
+                one = Apply("+", (one, _decimal_literal(added)))
+            of_all = Apply("IF", (is_it, one, of_all)) if self.signs else one
+            known = Apply("||", (is_it, known))
+        return of_all, Apply("&&", (Apply("REGEX", (text, Literal(f"^{_NUMBER}$"))), known))
+
+
+@frozen
+class _Seen:
+    """What a predicate leads to: a datatype, and one value of it."""
+
+    predicate: IRI
+    datatype: str
+    value: Term
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the value is a number with a unit behind it; one letter without a space is of a code: `118889s`."""
+        number = _BEFORE_UNIT.match(self.value.value) if isinstance(self.value, Literal) else None
+        behind = "" if number is None else number.string[number.end() :]
+        is_apart = number is not None and number[0].endswith(" ")
+        return bool(sign_of(behind)) and (is_apart or len(behind) > 1)
+
+
+@frozen
+class _Beside:
+    """A predicate to units, one whose numbers these are of, and the one from the node of an amount to its number."""
+
+    by: IRI
+    of: IRI
+    value: IRI | None = None
+
+
+def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI]]:
+    """Read which predicates lead to numbers with units.
+
+    :return: the amounts; and of the predicates that lead to nodes for an amount, the one from there to the number.
+    """
+    seen, found, x, y, node = [*_seen_predicates(graph)], dict[IRI, Amounts](), *map(Variable, ("x", "y", "node"))
+    for one in seen:
+        if one.is_text or (one.datatype and not OF_RDF.match(one.datatype)):
+            said = _counted_units(graph, (g.Fact(x, one.predicate, y),), y, _unit_of(y, is_text=one.is_text))
+            if (amounts := _amounts_in(graph, said, is_text=one.is_text)) is not None:
+                found[one.predicate] = amounts
+    numbers = {one.predicate for one in seen if one.datatype in NUMBERS}
+    to_units = tuple(sorted({one.predicate for one in seen if _is_unit(one.predicate)}, key=str))
+    has = (g.Values(x, tuple(numbers)), g.OneOfPredicates(x, to_units, y))
+    for own in graph.select(g.select_query("of_numbers", g.Select(((x, None), (y, None)), has))) if to_units else ():
+        if isinstance(predicate := own["x"], IRI):  # the unit of all its numbers
+            found[predicate] = Amounts(unit_text(own["y"]), {}, is_mixed=False)
+    beside = [pair for by in to_units for pair in _units_beside(graph, by, numbers)]
+    for pair in beside:
+        led = g.Fact(x, pair.of, node) if pair.value else g.Fact(node, pair.of, x)
+        ways = tuple(other.by for other in beside if other.of == pair.of)
+        said = _counted_units(graph, (led, g.OneOfPredicates(node, ways, y)), node, y)
+        if (amounts := _amounts_in(graph, said, beside=ways)) is not None:
+            found[pair.of] = amounts
+    return found, {pair.of: pair.value for pair in beside if pair.value}
+
+
+def unit_text(term: Term) -> str:
+    """Write a unit by its sign, or as the graph names it."""
+    name = re.split("[#/]", term.value)[-1] if isinstance(term, IRI) else getattr(term, "value", "")
+    return sign_of(name) or sign_of(name.split("_")[-1]) or name
+
+
+def _unit_of(value: Expression, *beside: Variable, is_text: bool) -> Expression:
+    behind = Apply("REPLACE", (Apply("STR", (value,)), Literal(_BEFORE_UNIT.pattern), Literal("")))
+    return beside[0] if beside else behind if is_text else Apply("DATATYPE", (value,))
+
+
+def _decimal_literal(number: Decimal) -> Literal:
+    return Literal(f"{number.normalize(_PRECISION):f}", datatype=IRI(f"{XSD}decimal"))  # no engine reads 28 digits
+
+
+def _seen_predicates(graph: KnowledgeGraph) -> Iterator[_Seen]:
+    """Yield the predicates of many triples, once for each datatype of what they lead to."""
+    p, d, y, one = map(Variable, ("p", "d", "y", "one"))
+    some = g.Select(((p, None), (y, None)), (g.Fact(Variable("x"), p, y),), limit=_SEEN)
+    typed = g.Select(((p, None), (d, Apply("DATATYPE", (y,))), (y, None)), (some,))
+    each = g.Select(((p, None), (d, None), (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d))
+    for said in graph.select(g.select_query("seen", each)):
+        if isinstance(predicate := said["p"], IRI):
+            yield _Seen(predicate, getattr(said.get("d"), "value", ""), said["one"])
+
+
+def _words_of(predicate: IRI) -> set[str]:
+    return {*normalised(split_camel_case(local_name(predicate))).split()}
+
+
+def _is_unit(predicate: IRI) -> bool:
+    return not _words_of(predicate).isdisjoint(patterns()["unit"])
+
+
+def _units_beside(graph: KnowledgeGraph, by: IRI, numbers: set[IRI]) -> Iterator[_Beside]:
+    """Yield the predicates whose numbers have the unit that a predicate leads to.
+
+    A node is for an amount if it has a number and a unit, and no more, nor a name; else its number is what is called as
+    the unit is (`weight unit` of `weight`), or the only one.
+    """
+    x, p, y = map(Variable, ("x", "p", "y"))
+    has_number = (g.Fact(x, by, y), g.Values(p, tuple(numbers)), g.Fact(x, p, Variable("number")))
+    nodes = g.Select(((x, None),), has_number, distinct=True, limit=_NODES)
+    has = g.Select(((p, None),), (nodes, g.Fact(x, p, y)), distinct=True, limit=_UNITS)
+    used = {*_predicates_in(graph, has)} - {RDF_TYPE}
+    own, beside = _words_of(by) - patterns()["unit"], sorted(used & numbers, key=str)
+    others = {one for one in used.difference(beside) if not (_is_unit(one) or "kind" in _words_of(one))}
+    to = g.Select(((p, None),), (nodes, g.Fact(y, p, x)), distinct=True, limit=_UNITS)
+    ways = [] if others or len(beside) != 1 else _predicates_in(graph, to)
+    for one in beside:
+        if ways:
+            yield from (_Beside(by, way, one) for way in ways)
+        elif own <= _words_of(one) if own else len(beside) == 1:
+            yield _Beside(by, one)
+
+
+def _predicates_in(graph: KnowledgeGraph, select: g.Select) -> list[IRI]:
+    return [one for found in graph.select(g.select_query("predicates", select)) if isinstance(one := found["p"], IRI)]
+
+
+def _counted_units(graph: KnowledgeGraph, group: g.Group, x: Variable, of: Expression) -> list[tuple[Term, int]]:
+    """Count how often each unit is said, the commonest first."""
+    unit_of_it, number = Variable("unit"), Variable("number")
+    each = g.Select(((x, None), (unit_of_it, of)), group)
+    head = ((unit_of_it, None), (number, Aggregate("COUNT", x)))
+    counts = g.select_query("units", g.Select(head, (each,), group_by=(unit_of_it,), limit=_UNITS))
+    found = [(one["unit"], whole_number(one["number"])) for one in graph.select(counts) if "unit" in one]
+    return sorted(found, key=lambda one: (-one[1], str(one[0])))
+
+
+def _amounts_in(
+    graph: KnowledgeGraph, said: Sequence[tuple[Term, int]], *, beside: tuple[IRI, ...] = (), is_text: bool = False
+) -> Amounts | None:
+    """Tell what numbers are in by how often each unit is said; ``None`` for texts that are no numbers."""
+    texts = {one: unit_text(one) for one, _ in said}
+    for one, name in _unit_labels(
+        graph, [one for one, text in texts.items() if isinstance(one, IRI) and not sign_of(text)]
+    ):
+        texts[one] = sign_of(name) or (texts[one] if sign_of(texts[one]) else name)
+    kinds, often = Counter[str](), Counter[str]()
+    for one, number in said:
+        kinds[unit(texts[one]).kind] += number
+        often[texts[one]] += number
+    (kind, most), *_ = kinds.most_common(1) or [("", 0)]
+    if not most or (is_text and most < _OF_TEXTS * kinds.total()):
+        return None
+    signs = {getattr(one, "value", ""): text for one, text in texts.items() if unit(text).kind == kind}
+    commonest = max(signs.values(), key=lambda sign: (often[sign], unit(sign).factor == 1))
+    return Amounts(commonest, signs, len(texts) > 1 or is_text, beside, is_text)
+
+
+def _unit_labels(graph: KnowledgeGraph, units: Sequence[IRI]) -> Iterator[tuple[Term, str]]:
+    x, name = Variable("x"), Variable("name")
+    names = (*LABELS, *map(IRI, sorted(patterns()["symbol"])))
+    query = g.Select(((x, None), (name, None)), (g.Values(x, tuple(units)), g.OneOfPredicates(x, names, name)))
+    for one in graph.select(g.select_query("called", query)) if units else ():
+        if isinstance(one["name"], Literal):
+            yield one["x"], one["name"].value
