@@ -6,7 +6,9 @@ ICLR 2024 (arXiv 2307.07697), section 2 and appendix A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Annotated
@@ -16,35 +18,37 @@ import numpy as np
 from kgsparql.answering.answer import MAX_CHOICES, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice
 from kgsparql.answering.entity_linking import alternatives, find_links
-from kgsparql.answering.retriever import Cost, Retriever, Within
+from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.evidence.term_labels import path_labels
-from kgsparql.evidence.verbalising import path_text
+from kgsparql.dataclasses import frozen
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.term_labels import path_labels, terms_of
+from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.words import in_turn
-from kgsparql.rdf.paths import Path, Step, Walk
+from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, Term, printable
+from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, answered, segments
-from kgsparql.retrievers._think_on_graph_chains import (
-    NEIGHBOURS_PER_PREDICATE,
-    Chain,
-    Offer,
-    by_spread_score,
-    chains_retrieval,
-    ends_retrieval,
-    expanded_offers,
-    offers,
-    scored_offers,
-)
 from kgsparql.retrievers._walking import (
+    NextStep,
+    answers_of,
+    candidates_by_start,
     choices_among,
     chosen_steps,
+    groups_of,
     is_opaque,
+    items_at_ends,
     note_order,
+    path_items,
     places_by_likeness,
+    predicate_counts,
+    query_through,
     take_second_choices,
+    told_count,
     topics,
     walk_scores,
+    ways_of,
 )
 
 ENOUGH = """\
@@ -65,6 +69,61 @@ _MIN_CANDIDATES_OF_CHAIN = 12  # candidates of each of several chains in one lis
 # The share of its predicate adds so much to an entity's score by a model, and so decides among equals.
 _TIE_WEIGHT = 1e-3
 _SHARPNESS = 10.0  # how strongly a difference between two scores of a ranker changes a share: 0.1 is a factor of e
+
+_MAX_STAND_INS = 150  # siblings of the chains in a beam whose predicates are offered, too
+_NEIGHBOURS_PER_PREDICATE = 200  # neighbours of an entity that are fetched by one predicate
+
+# Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
+# PathQuestion 18 % of the paths of three hops lead through their start again.
+_WALKED_AGAIN_PENALTY = 0.3
+# The factor on the score of a chain for each better chain of the same walk, where siblings have equal scores.
+_REPEATED_WALK_FACTOR = 0.25
+_SKIPPED = UNWALKED.union(PICTURES_AND_PAGES)
+_IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
+
+
+@frozen
+class Chain:
+    """A path from an entity of the question, with its score among those of its depth.
+
+    :param others: siblings that nobody rejected; their predicates count as those of the chain, too.
+    """
+
+    path: Path
+    score: float = 1.0
+    others: tuple[Path, ...] = ()
+
+    @property
+    def end(self) -> Term:
+        """The last term."""
+        return self.path.end
+
+    @property
+    def walk(self) -> Walk:
+        """The start and the predicates, which it shares with its siblings."""
+        return self.path.walk
+
+
+@frozen(kw_only=True)
+class Offer(NextStep):
+    """A predicate that may continue a chain, or a sibling that stands in for it; ``again`` from the same term.
+
+    :param share: of the predicate in its chain, once it is chosen.
+    :param siblings: the paths to all neighbours, once it is chosen; those ``listed`` may be chosen.
+    """
+
+    place: int
+    count: NeighbourGroup
+    again: bool
+    share: float = 0.0
+    siblings: tuple[Path, ...] = ()
+    listed: tuple[Path, ...] = ()
+
+    @property
+    def unlisted(self) -> list[Path]:
+        """The siblings that nobody is asked about."""
+        listed = set(self.listed)
+        return [path for path in self.siblings if path not in listed]
 
 
 @dataclass(slots=True)
@@ -90,7 +149,7 @@ class _Walked:
         """Stop if the evidence is judged enough."""
         if not session.model_reads:
             return
-        found = chains_retrieval(self.depths, session)
+        found = _chains_retrieval(self.depths, session)
         sheet = FactSheet.of(
             segments((chain.path for kept in reversed(self.depths) for chain in kept), session), session
         )
@@ -135,7 +194,7 @@ class ThinkOnGraph(Retriever):
     def cost(self, **_: int) -> Cost:
         """Bound what a question costs."""
         calls = 3 * self.depth + 2
-        queries = self.depth * (8 + self.width * self.width * NEIGHBOURS_PER_PREDICATE // 500) + 60
+        queries = self.depth * (8 + self.width * self.width * _NEIGHBOURS_PER_PREDICATE // 500) + 60
         return Cost(calls, calls, 2 * queries)  # once for the draft
 
     def retrieve(self, session: Session) -> Retrieval:
@@ -151,7 +210,7 @@ class ThinkOnGraph(Retriever):
 
     def _walk_one_depth(self, walked: _Walked, session: Session) -> None:
         """Walk one depth: if the evidence so far is not enough, choose predicates, then score what they lead to."""
-        offered = offers(walked.beam, session, walked=walked.led_to)
+        offered = _next_offers(walked, session)
         walked.stopped = not offered
         if offered and walked.depths and session.can_spare_call("enough"):
             with session.within_budget():
@@ -173,7 +232,7 @@ class ThinkOnGraph(Retriever):
         for own in weights.values():
             total = sum(weight for _, weight in own) if by_model else of_all
             chosen += [replace(offer, share=weight / total if total else 1 / len(own)) for offer, weight in own]
-        chosen = expanded_offers(chosen, walked.led_to, session)
+        chosen = _expanded_offers(chosen, walked.led_to, session)
         for path in (path for one in chosen for path in one.siblings):
             walked.met.setdefault(path.walk, []).append(path)
         kept, walked.beam = self._kept_and_onward(chosen, walked, session)
@@ -190,7 +249,7 @@ class ThinkOnGraph(Retriever):
             others = () if rest else alternatives(session)[: self.width]
             if others:
                 walked.beam = tuple(Chain(Path(other.term)) for other in others)
-                rest, _ = self._listed_offers(offers(walked.beam, session, walked=walked.led_to), session)
+                rest, _ = self._listed_offers(_next_offers(walked, session), session)
             with session.within_budget():
                 taken = chosen_steps(rest, self.width * len(walked.beam), session)
             take_second_choices(others, {offer.way.start for offer, _ in taken}, session)
@@ -199,7 +258,7 @@ class ThinkOnGraph(Retriever):
     def _listed_offers(self, offered: Sequence[Offer], session: Session) -> tuple[list[Offer], list[Offer]]:
         """List the offers of each chain that fit best, for a model to read, and the others."""
         by_place: dict[int, list[tuple[int, Offer]]] = {}
-        for number, offer in enumerate(scored_offers(offered, session)):
+        for number, offer in enumerate(_scored_offers(offered, session)):
             by_place.setdefault(offer.place, []).append((number, offer))
         chains = max(1, len(by_place))
         most = max(1, min(max(_SHORTLIST // chains, _MIN_CANDIDATES_OF_CHAIN), MAX_CHOICES // chains))
@@ -225,7 +284,7 @@ class ThinkOnGraph(Retriever):
         for chain in chains:
             met.setdefault((chain.walk, chain.end), chain)
         # Chains of different walks are preferred where nobody has told siblings apart.
-        distinct = list(met.values()) if told_apart else by_spread_score(met.values())
+        distinct = list(met.values()) if told_apart else _by_spread_score(met.values())
         onward = [chain for chain in distinct if isinstance(chain.end, IRI)][: self.width]
         known, taken = {chain.path for chain in (*distinct[:kept], *onward)}, {chain.path for chain in onward}
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
@@ -259,7 +318,7 @@ class ThinkOnGraph(Retriever):
         if session.model_reads and walked.depths and walked.chosen is None:
             with session.within_budget():
                 walked.judge(session, is_last=True)
-        so_far = walked.chosen or chains_retrieval(walked.depths, session)
+        so_far = walked.chosen or _chains_retrieval(walked.depths, session)
         if walked.chosen is not None or not session.complete or not walked.depths:
             return so_far
         with session.within_budget():
@@ -267,7 +326,7 @@ class ThinkOnGraph(Retriever):
             chosen = dict.fromkeys(chain.walk for chain in kept) if walked.by_model else walked.met
             walks = walk_scores({walk: walked.met[walk] for walk in chosen}, session)
             best = dict(islice(walks.items(), None if walked.by_model else self.width))
-            return ends_retrieval(best, kept, session)
+            return _ends_retrieval(best, kept, session)
         return so_far
 
 
@@ -313,3 +372,112 @@ def _choice_weights(choices: Sequence[Choice]) -> list[float]:
     if choices and choices[0].chosen_by == "model":
         return scores if any(scores) else [1.0] * len(scores)
     return [float(np.exp(_SHARPNESS * (score - max(scores)))) for score in scores]
+
+
+def _next_offers(walked: _Walked, session: Session) -> list[Offer]:
+    """Find what may continue the chains of the beam, but for steps that only lead back.
+
+    A sibling stands in for the chains of its walk with the predicates that they have not. Identifiers are offered only
+    if the question asks for them.
+    """
+    ways = [(place, chain.path) for place, chain in enumerate(walked.beam)]
+    ways += [(place, path) for place, chain in enumerate(walked.beam) for path in chain.others][:_MAX_STAND_INS]
+    begins = not any(chain.path.hops for chain in walked.beam)
+    counts = predicate_counts((path.end for _, path in ways), session, skip=_SKIPPED, begins=begins)
+    offered: list[Offer] = []
+    known: set[tuple[Walk, Step]] = set()
+    for place, path in ways:
+        chain = walked.beam[place]
+        for count in counts.get(path.end, ()):
+            needless = path != chain.path and (chain.walk, count.step) in known
+            goes_back = bool(path.hops) and count.step.inverts(path.hops[-1].step)
+            if not needless and not (count.count <= 1 and goes_back):
+                known.add((chain.walk, count.step))
+                again = (path.end, count.step) in walked.led_to
+                offered.append(Offer(way=path, step=count.step, place=place, count=count, again=again))
+    offered.sort(key=lambda offer: offer.place)
+    labels = session.labels(_offer_terms(offered))
+    if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
+        return offered
+    return [offer for offer in offered if not _IDENTIFIERS.search(labels[offer.step.predicate])]
+
+
+def _offer_terms(offered: Sequence[Offer]) -> list[Term]:
+    ways = [offer.way for offer in offered]
+    return [*terms_of(ways), *(way.start for way in ways), *(offer.step.predicate for offer in offered)]
+
+
+def _scored_offers(offered: Sequence[Offer], session: Session) -> list[Offer]:
+    """Write the chain of each offer as text, and score its whole property path."""
+    named = session.labels(_offer_terms(offered))
+    labels = {**named, **path_labels([offer.way for offer in offered], session.labels, in_grace=False)[0]}
+    walks = [(one.way.start, PropertyPath((*one.way.property_path.steps, one.step))) for one in offered]
+    paths = [(start, path, [""] * (len(path.steps) + 1)) for start, path in walks]
+    scored = []
+    for one, candidate in zip(offered, candidates_by_start(paths, session), strict=True):
+        text = f"{path_text(one.way, labels)} {arrow(one.step, labels)} ({told_count([one.count])})"
+        score = (candidate.score or 0.0) - _WALKED_AGAIN_PENALTY * one.again
+        scored.append(replace(one, text=text, score=score))
+    return scored
+
+
+def _expanded_offers(
+    chosen: Sequence[Offer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
+) -> list[Offer]:
+    """Find the paths to the neighbours of each offer, and add what is found to the known groups."""
+    wanted = ((one.way.end, one.step) for one in chosen if (one.way.end, one.step) not in groups)
+    found = groups_of(wanted, session, limit=_NEIGHBOURS_PER_PREDICATE)
+    session.notes.add_cuts(found.cuts)
+    groups |= {(group.entity, group.step): group for group in found.items}
+    expanded = []
+    for one in chosen:
+        path, group = one.way, groups.get((one.way.end, one.step))
+        ways = dict.fromkeys([] if group is None else ways_of(group))
+        siblings = tuple(path.then(way) for way in ways if not path.hops or may_follow(path.hops[-1], way.hops[0]))
+        if siblings:
+            expanded.append(replace(one, siblings=siblings, listed=siblings))
+    return expanded
+
+
+def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
+    """Order chains, where each further chain of a walk counts a quarter of the one before."""
+    seen: Counter[Walk] = Counter()
+    scores = []
+    for chain in chains:
+        scores.append((chain.score * _REPEATED_WALK_FACTOR ** seen[chain.walk], chain))
+        seen[chain.walk] += 1
+    return [chain for _, chain in sorted(scores, key=lambda scored: -scored[0])]
+
+
+def _chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:
+    """Make the kept chains evidence, the deepest first, without those that another chain continues.
+
+    Candidates are the ends of the chains, then the terms between; their starts only if there is nothing else.
+    """
+    chains = [chain for kept in reversed(depths) for chain in kept]
+    begun = {chain.path.hops[:n] for chain in chains for n in range(1, len(chain.path.hops))}
+    whole = [chain for chain in chains if chain.path.hops not in begun]
+    found = [(chain.path, query_through([chain.path]), chain.score) for chain in whole]
+    evidence = Evidence(path_items(found, session))
+    paths = [(item, path) for item in evidence for path in item.paths]
+    starts = {path.start for _, path in paths}
+    between = (term for _, path in paths for term in reversed(path.terms[1:-1]))
+    named = dict.fromkeys(t for t in (*(path.end for _, path in paths), *between) if not is_mediator(t))
+    terms = [term for term in named if term not in starts] or named
+    held = ((term, item.score, item.marker) for term in terms for item, path in paths if term in path.terms)
+    return Retrieval(evidence, tuple(answers_of(held, session)))
+
+
+def _ends_retrieval(walks: Mapping[Walk, float], kept: Iterable[Chain], session: Session) -> Retrieval:
+    """Follow walks to all their ends, which are the candidates: of each walk those of kept chains first."""
+    evidence = Evidence(items_at_ends(walks, session))
+    best: dict[Term, float] = {}
+    for chain in kept:
+        best[chain.end] = max(chain.score, best.get(chain.end, 0.0))
+    places = {item.marker: place for place, item in enumerate(evidence)}
+    named = session.linked
+    answers = sorted(
+        answers_at_ends(evidence, session),
+        key=lambda answer: (answer.term in named, places[answer.markers[0]], -best.get(answer.term, 0.0)),
+    )
+    return Retrieval(evidence, tuple(answers))
