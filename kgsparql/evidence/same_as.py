@@ -8,13 +8,12 @@ from typing import Any
 from kgsparql.dataclasses import replace
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import path_text
-from kgsparql.exploration import Found, predicates
-from kgsparql.exploration.batched_select import batched_select, hop_in, lookup, order_key, union_of
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.exploration import Found, neighbours, predicates
+from kgsparql.exploration.batched_select import lookup, order_key
+from kgsparql.graphs.graph import BOUND
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.paths import Path
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.paths import Path, Step, directions
 from kgsparql.rdf.terms import IRI, Labels, as_iri
 from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED
 
@@ -23,7 +22,6 @@ MAX_SAME = 20
 # Terms that may be equivalents and are checked: does a graph say anything else about them?
 MAX_LOOKED_AT = 10 * MAX_SAME
 _PREDICATES = (SAME_AS, EXACT_MATCH)
-_WAYS = ("group_forward", "group_inverse")
 
 
 def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Path]:
@@ -34,7 +32,10 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Path]:
     known = list(dict.fromkeys(terms))
     if not known:
         return Found()
-    said, cuts = _statements_about(graph.unfiltered(), known)
+    steps = [Step(predicate, way) for predicate in _PREDICATES for way in directions("both")]
+    near = neighbours(graph.unfiltered(), known, steps=steps, limit=BOUND)
+    said = [Path(hop.start, (hop,)) for group in near.items for hop in group.hops if isinstance(hop.end, IRI)]
+    cuts = [*near.cuts]
     met = {(path.start, path.end): path for path in reversed(said) if path.end not in known}
     ordered = sorted(met.values(), key=lambda path: (order_key(path.end), known.index(as_iri(path.start))))
     found = list(dict.fromkeys(as_iri(path.end) for path in ordered))
@@ -49,22 +50,6 @@ def _first_of(some: list[IRI], most: int, what: str, cuts: list[Cut]) -> list[IR
     """Take the first of some; that there are more is a cut."""
     cuts += [Cut(what, most, len(some))] if len(some) > most else []
     return some[:most]
-
-
-def _statements_about(graph: KnowledgeGraph, known: Sequence[IRI]) -> tuple[list[Path], list[Cut]]:
-    """Ask what graphs say is the same as the known terms: one query for as many as a block of values may hold."""
-
-    def query_of(terms: Sequence[IRI], bound: int) -> Query:
-        pairs = [(term, predicate) for term in terms for predicate in _PREDICATES]
-        arms = [Query.load(name).bind_rows(("entity", "predicate"), pairs) for name in _WAYS]
-        return union_of([arm.limit(bound + 1) for arm in arms])
-
-    asked = batched_select(
-        graph, query_of, known, key_of=lambda s: s["entity"], chunk_size=max(1, graph.chunk_size // 2)
-    )
-    hops = map(hop_in, asked.seen)
-    said = [Path(hop.start, (hop,)) for hop in hops if isinstance(hop.start, IRI) and isinstance(hop.end, IRI)]
-    return said, [Cut("equivalents", len(some), None, str(term)) for term, some in asked.over.items()]
 
 
 def same_items(paths: Sequence[Path], labels: Labels) -> list[EvidenceItem]:

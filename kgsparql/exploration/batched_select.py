@@ -296,10 +296,7 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
         path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
         for i, walk in enumerate(walks)
     ]
-    names = [("n0", "end")] * len(walks)
-    return _items_of_walks(
-        "ends", graph, walks, arms, limit=limit, names=names, item_of=lambda _, found: found["end"], key=order_key
-    )
+    return _items_of_walks("ends", graph, walks, arms, limit, item_of=lambda _, found: found["end"], key=order_key)
 
 
 def walk_ways(
@@ -332,27 +329,21 @@ def walk_ways(
     def key(way: Way) -> list[object]:
         return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]
 
-    names = [
-        [*(f"n{i}" for i in range(len(walk.path.steps) + 1)), *(f"c{i}" for i in range(len(walk.constraints)))]
-        for walk in walks
-    ]
-    return _items_of_walks("walks", graph, walks, arms, limit=limit, names=names, item_of=way_of, key=key)
+    return _items_of_walks("walks", graph, walks, arms, limit, item_of=way_of, key=key)
 
 
 def _items_of_walks(
-    what: str, graph: KnowledgeGraph, walks: Sequence[Walk], arms: Sequence[Query], *, limit: int,
-    names: Sequence[Sequence[str]], item_of: Callable[[int, Solution], T | None], key: Callable[[T], Any],
+    what: str, graph: KnowledgeGraph, walks: Sequence[Walk], arms: Sequence[Query], limit: int, *,
+    item_of: Callable[[int, Solution], T | None], key: Callable[[T], Any],
 ) -> list[Found[T]]:  # fmt: skip
-    """Find the first items of each walk; a cut where there are more, or may be.
-
-    :param names: the variables that a whole solution of each walk has.
-    """
+    """Find the first items of each walk; a cut where there are more, or may be."""
     items: list[dict[T, None]] = [{} for _ in walks]
+    variables = {walk: arm.variables for arm in arms for walk in arm.walks}
     complete = True
     some = [arm for arm in arms if not arm.empty]
     for at in range(0, len(some), MAX_ARMS):
         union = union_of(some[at : at + MAX_ARMS])
-        found = selected(graph, union, is_whole=lambda one: all(name in one for name in names[_number_of_walk(one)]))
+        found = selected(graph, union, is_whole=lambda one: variables[walks[_number_of_walk(one)]] <= one.keys())
         complete = complete and not found.cut
         for solution in found:
             number = _number_of_walk(solution)

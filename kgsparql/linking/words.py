@@ -16,6 +16,7 @@ from typing import TypeVar
 from kgsparql.dataclasses import frozen
 from kgsparql.rdf.terms import normalised
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 STOP_WORDS: dict[str, frozenset[str]] = {
@@ -256,6 +257,18 @@ def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
         else:
             yield item
             left.rotate(-1)
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Group what is paired with the same key.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    groups: dict[K, list[T]] = {}
+    for key, one in pairs:
+        groups.setdefault(key, []).append(one)
+    return groups
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -17,7 +17,7 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicatePath, mediated_paths, paths_of_several, walk_ends
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import counted, root, words
+from kgsparql.linking.words import counted, grouped, root, words
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, RDF_TYPE, UNWALKED, is_mediator
@@ -298,7 +298,6 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
     predicates = [p for one in found for p in one.path.predicates]
     examples = [end for one in found for end in one.ends[:_EXAMPLE_ENDS]]
     labels = session.labels([*predicates, *examples, *(one.link.term for one in found)])
-    alike: dict[str, list[LikelyPath]] = {}
     walks = []
     for one in found:
         nodes = f", {1 + len(one.others)} nodes" if one.others else ""
@@ -306,7 +305,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         for step, kind in zip(one.path.steps, one.enumeration.kinds_along(one.path)[1:], strict=True):
             parts += [arrow(step, labels), kind or "…"]
         walks.append(" ".join(parts))
-        alike.setdefault(walks[-1], []).append(one)
+    alike = grouped(zip(walks, found, strict=True))
     listed = []
     for i, (one, walk) in enumerate(zip(found, walks, strict=True)):
         told = f" [{_told_apart(one, alike[walk])}]" if len(alike[walk]) > 1 else ""

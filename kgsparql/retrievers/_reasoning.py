@@ -23,11 +23,12 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import path_labels
 from kgsparql.evidence.verbalising import Line, line_text
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.words import grouped
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
-from kgsparql.rdf.terms import Labels, Literal, Term, Triple, as_iri, printable
+from kgsparql.rdf.terms import Labels, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.reading.gaps import not_the_graphs
 from kgsparql.retrievers._walking import is_opaque, item_of_ways, places_by_likeness, query_through
@@ -293,11 +294,8 @@ def _parts_of(
     session: Session,
 ) -> list[Retrieval]:  # fmt: skip
     """Make the chains of each walk a piece of evidence; with all its ends, where none that was seen was left out."""
-    conditions = {(walk.start, walk.path): walk.constraints for walk in known}
-    walks: dict[Walk, list[Path]] = {}
-    for path in chains:
-        key = as_iri(path.start), path.property_path
-        walks.setdefault(Walk(*key, conditions.get(key, ())), []).append(path)
+    conditions = {replace(walk, constraints=()): walk for walk in known}
+    walks = grouped((conditions.get(path.walk, path.walk), path) for path in chains)
     kept = _ends_by_fact(chains, session)
     is_all = all(own <= kept[key] for key, own in siblings.items() if key in kept)
     is_one = session.complete and len(walks) == 1  # where chains meet, what one leads to besides is no answer

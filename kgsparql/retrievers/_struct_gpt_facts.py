@@ -17,6 +17,7 @@ from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.exploration.batched_select import union_of
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.documents import BYTES_PER_TOKEN
+from kgsparql.linking.words import grouped
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS
@@ -182,7 +183,7 @@ def _fetched_neighbours(
     found = groups_of(wanted, session, limit=limit)
     iris = list(dict.fromkeys(end for group in found.items for end in group.neighbours if isinstance(end, IRI)))
     session.labels([*topics, *iris])
-    beyond: dict[Term, list[Hop]] = {}
+    beyond: Mapping[Term, Sequence[Hop]] = {}
     if not any(is_opaque(topic, session) for topic in topics):
         mediators = [end for end in iris if is_opaque(end, session)]
         if len(mediators) > _MAX_MEDIATORS:
@@ -190,8 +191,7 @@ def _fetched_neighbours(
         some, way = mediators[:_MAX_MEDIATORS], session.direction
         behind = neighbours(session.graph, some, direction=way, limit=_MAX_TERMS_BEHIND)
         session.notes.add_cuts(behind.cuts)
-        for group in behind.items:
-            beyond.setdefault(group.entity, []).extend(group.hops)
+        beyond = grouped((hop.start, hop) for group in behind.items for hop in group.hops)
     known: KnownNeighbours = dict.fromkeys(wanted, ((), ()))
     for group in found.items:
         where = f"{group.entity} {group.step}"
@@ -258,9 +258,7 @@ def _mediated_text(unit: Unit, labels: Labels, *, lead: bool = False) -> str:
     *before, joining, _ = unit[0].hops
     # A longer path from the topic to the mediator is repeated for each mediator, since it may differ.
     begun = path_text(Path(unit[0].start, tuple(before)) if lead or len(before) > 1 else Path(joining.start), labels)
-    behind: dict[str, list[str]] = {}
-    for way in unit:
-        behind.setdefault(arrow(way.hops[-1].step, labels), []).append(name_of(way.end, labels))
+    behind = grouped((arrow(way.hops[-1].step, labels), name_of(way.end, labels)) for way in unit)
     properties = "; ".join(f"{step} {', '.join(ends)}" for step, ends in behind.items())
     mediator = joining.end
     has_name = isinstance(mediator, IRI) and labels[mediator] not in {local_name(mediator), "[]"}

@@ -24,7 +24,7 @@ from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.linking.words import in_turn
+from kgsparql.linking.words import grouped, in_turn
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
@@ -59,10 +59,7 @@ def predicate_counts(
     if starts:
         found.append(predicates(session.graph, starts, direction=session.direction, skip=skip - {RDF_TYPE}))
     session.notes.add_cuts(cut for own in found for cut in own.cuts)
-    counts: dict[Term, list[NeighbourGroup]] = {}
-    for count in (count for own in found for count in own.items if count.step != Step(RDF_TYPE)):
-        counts.setdefault(count.entity, []).append(count)
-    return counts
+    return grouped((count.entity, count) for own in found for count in own.items if count.step != Step(RDF_TYPE))
 
 
 def topics(session: Session) -> list[LinkedEntity]:
@@ -85,9 +82,7 @@ def candidates_by_start(paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]
 
     :param paths: each with its start and the kinds along it.
     """
-    places: dict[Term, list[int]] = {}
-    for place, (start, _, _) in enumerate(paths):
-        places.setdefault(start, []).append(place)
+    places = grouped((start, place) for place, (start, _, _) in enumerate(paths))
     labels = session.compared_labels([p for _, path, _ in paths for p in path.predicates], in_grace=True)
 
     scores, worded = np.zeros(len(paths)), _WORDED_FOR_A_MODEL if session.model else _WORDED
@@ -157,10 +152,7 @@ def told_count(groups: Iterable[NeighbourGroup]) -> str:
 
 def groups_of(wanted: Iterable[tuple[Term, Step]], session: Session, *, limit: int) -> Found[NeighbourGroup]:
     """Find the neighbours of entities, each by steps of its own, at most so many of a step."""
-    steps: dict[IRI, list[Step]] = {}
-    for entity, step in wanted:
-        if isinstance(entity, IRI):
-            steps.setdefault(entity, []).append(step)
+    steps = grouped((entity, step) for entity, step in wanted if isinstance(entity, IRI))
     return neighbours(session.graph, steps, steps=steps, direction=session.direction, limit=limit)
 
 
@@ -217,13 +209,11 @@ def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Ses
 
 def answers_of(found: Iterable[tuple[Term, float, str]], session: Session) -> list[AnswerTerm]:
     """Make each term an answer, with its best score and the markers of all items that it is in."""
-    scores: dict[Term, float] = {}
-    markers: dict[Term, list[str]] = {}
-    for term, score, marker in found:
-        scores[term] = max(scores.get(term, score), score)
-        markers.setdefault(term, []).append(marker)
-    labels = session.labels(markers, in_grace=True)
-    return [AnswerTerm(term, labels[term], scores[term], tuple(own)) for term, own in markers.items()]
+    held = grouped((term, (score, marker)) for term, score, marker in found)
+    labels = session.labels(held, in_grace=True)
+    return [
+        AnswerTerm(term, labels[term], max(own)[0], tuple(marker for _, marker in own)) for term, own in held.items()
+    ]
 
 
 def best_answers_first(answers: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
@@ -305,10 +295,8 @@ def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, step
     """
     starts = {line.start for line in lines}
     own = [line for line in lines if len(line.path.steps) == steps]
-    reached: dict[IRI, list[Path]] = {}
-    for way in in_turn(line.ways for line in own):
-        if isinstance(way.end, IRI) and way.end not in starts:
-            reached.setdefault(way.end, []).append(way)
+    ways = in_turn(line.ways for line in own)
+    reached = grouped((way.end, way) for way in ways if isinstance(way.end, IRI) and way.end not in starts)
     onward = list(reached)
     if len(onward) > frontier:
         session.notes.add_cuts([Cut("neighbours walked on from", frontier, len(onward))])
@@ -330,9 +318,7 @@ def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, step
 
 def _by_property_path(paths: Iterable[tuple[Path, bool]]) -> list[Line]:
     """One line for each start and property path; it is exact if all its paths are said to be complete."""
-    lines: dict[tuple[Term, PropertyPath], list[tuple[Path, bool]]] = {}
-    for path, whole in paths:
-        lines.setdefault((path.start, path.property_path), []).append((path, whole))
+    lines = grouped(((path.start, path.property_path), (path, whole)) for path, whole in paths)
     return [
         Line(tuple(path for path, _ in some), len(some), all(whole for _, whole in some)) for some in lines.values()
     ]

@@ -20,6 +20,7 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import walk_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import grouped
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import numbers
 from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk
@@ -245,10 +246,7 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
         session.notes.fall_back(
             "constraints", f"{reply.dropped} of the numbers in the reply not on the list or unreadable"
         )
-    wanted: dict[Step, list[IRI | Literal]] = {}
-    for number in reply.numbers:
-        step, value = pairs[number - 1]
-        wanted.setdefault(step, []).append(value)
+    wanted = grouped(pairs[number - 1] for number in reply.numbers)
     return [_matching_facts(one, wanted) if one.mediated else one for one in found]
 
 

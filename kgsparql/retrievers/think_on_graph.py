@@ -25,7 +25,7 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import path_labels, terms_of
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
-from kgsparql.linking.words import in_turn
+from kgsparql.linking.words import grouped, in_turn
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, Term, printable
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
@@ -223,13 +223,12 @@ class ThinkOnGraph(Retriever):
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
         # At most so many predicates of each chain; their shares sum to 1 if a model gave the scores. A ranker scores
         # whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
-        weights: dict[int, list[tuple[Offer, float]]] = {}
-        for (offer, _), weight in zip(taken, _choice_weights(choices), strict=True):
-            if len(weights.setdefault(offer.place, [])) < self.width:
-                weights[offer.place].append((offer, weight))
+        weighed = zip(taken, _choice_weights(choices), strict=True)
+        by_place = grouped((offer.place, (offer, weight)) for (offer, _), weight in weighed)
+        weights = [own[: self.width] for own in by_place.values()]
         by_model = choices[0].chosen_by == "model"
-        of_all, chosen = sum(weight for own in weights.values() for _, weight in own), list[Offer]()
-        for own in weights.values():
+        of_all, chosen = sum(weight for own in weights for _, weight in own), list[Offer]()
+        for own in weights:
             total = sum(weight for _, weight in own) if by_model else of_all
             chosen += [replace(offer, share=weight / total if total else 1 / len(own)) for offer, weight in own]
         chosen = _expanded_offers(chosen, walked.led_to, session)
@@ -257,9 +256,8 @@ class ThinkOnGraph(Retriever):
 
     def _listed_offers(self, offered: Sequence[Offer], session: Session) -> tuple[list[Offer], list[Offer]]:
         """List the offers of each chain that fit best, for a model to read, and the others."""
-        by_place: dict[int, list[tuple[int, Offer]]] = {}
-        for number, offer in enumerate(_scored_offers(offered, session)):
-            by_place.setdefault(offer.place, []).append((number, offer))
+        scored = enumerate(_scored_offers(offered, session))
+        by_place = grouped((offer.place, (number, offer)) for number, offer in scored)
         chains = max(1, len(by_place))
         most = max(1, min(max(_SHORTLIST // chains, _MIN_CANDIDATES_OF_CHAIN), MAX_CHOICES // chains))
         ranked = [sorted(own, key=lambda pair: -pair[1].score) for own in by_place.values()]
@@ -288,10 +286,8 @@ class ThinkOnGraph(Retriever):
         onward = [chain for chain in distinct if isinstance(chain.end, IRI)][: self.width]
         known, taken = {chain.path for chain in (*distinct[:kept], *onward)}, {chain.path for chain in onward}
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
-        others: dict[Walk, list[Path]] = {}
-        for path in (*(chain.path for chain in distinct if chain.path not in taken), *unlisted):
-            if isinstance(path.end, IRI):
-                others.setdefault(path.walk, []).append(path)
+        left = (*(chain.path for chain in distinct if chain.path not in taken), *unlisted)
+        others = grouped((path.walk, path) for path in left if isinstance(path.end, IRI))
         continued = (replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward)
         return tuple(chain for chain in distinct if chain.path in known), tuple(continued)
 
