@@ -182,7 +182,7 @@ class Evidence:
         :param labels: of the terms; of one that has none here, the local name.
         :raises OptionError: where pandas is not installed.
         """
-        rows: list[Json] = []
+        rows = []
         for item in self:
             about = {"marker": item.marker, "kind": item.kind, "score": item.score, "text": item.sourced_text}
             rows += [about | _triple_columns(cited, labels) for cited in item.triples] or [about]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 
 from kgsparql.dataclasses import dataclass
@@ -278,7 +278,7 @@ def _fill_tables(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     """Ask what the columns say of the rows that are told; one query, or none without a table."""
     tables = [one for one in followed if one.columns]
     walks: list[Walk] = []
-    through: list[Mapping[int, Sequence[Term]]] = []
+    through = []
     for one in tables:
         rows = dict.fromkeys(way.path.terms[one.row_at] for way in one.told)
         if iris := [row for row in rows if isinstance(row, IRI)]:

@@ -76,7 +76,7 @@ def line_text(
     last, ways = arrow(line.path.steps[-1], labels), line.ways[:shown]
     told = Counter(way.end for way in ways)
     groups: dict[Path, list[str]] = {}
-    seen: set[Term] = set()
+    seen = set()
     for way in ways:
         name = _with_aside(way.end, labels, beside)
         if way.end not in seen and times.get(way.end, 0) > told[way.end]:
@@ -84,7 +84,7 @@ def line_text(
         seen.add(way.end)
         groups.setdefault(Path(way.start, way.hops[:-1]), []).append(name)
     parts = []
-    before: Path | None = None
+    before = None
     for lead, ends in groups.items():
         begun = path_text(lead if before is None else _part_since(before, lead), labels, beside)
         parts.append(f"{begun} {last} {'; '.join(ends)}")
@@ -124,7 +124,7 @@ def with_statements(labels: Labels, ways: Iterable[Path], triples: Iterable[Trip
             node, other = (triple.object, triple.subject) if part[0] == "claim" else (triple.subject, triple.object)
             if is_statement(node) and not is_mediator(other):
                 sides.setdefault(node, []).append(triple)
-    named: dict[Term, str] = {}
+    named = {}
     for way in ways if sides else ():
         for node in way.terms:
             untold = [triple for triple in dict.fromkeys(sides.get(node, ())) if triple not in way.triples]
@@ -234,7 +234,7 @@ def decision_tree(evidence: Iterable[EvidenceItem], labels: Labels) -> DecisionT
 def _roots_of(evidence: Iterable[EvidenceItem], labels: Labels) -> Collection[Node]:
     roots: dict[Term, Node] = {}
     for item in evidence:
-        above: dict[int, Node] = {}
+        above = {}
         paths = [path for path in item.paths or _paths_through(item) if path.hops]
         named = with_statements(labels, paths, [cited.triple for cited in item.triples])
         for path in paths:
@@ -255,7 +255,7 @@ def tree_of_steps(steps: Iterable[tuple[str, Hop]], said: Iterable[str], labels:
 
     :param steps: each with the marker of its piece of evidence.
     """
-    roots: list[Node] = []
+    roots = []
     nodes: dict[Term, Node] = {}
     for marker, hop in steps:
         walked = hop.reversed if hop.start not in nodes and hop.end in nodes else hop

@@ -100,10 +100,10 @@ class _Side:
         """Mark the terms one hop further; returns those at which the sides meet."""
         places = ranges(self.begins, self.counts)
         places = places[self._walked[self._adjacency.steps[places]]]
-        heads: Numbers = self._adjacency.others[places]
+        heads = self._adjacency.others[places]
         self.seen.append((places, heads))
         marks = self._marks[heads]
-        met: Numbers = heads[marks * self._mark < 0]
+        met = heads[marks * self._mark < 0]
         if len(met):
             return sorted_once(met)
         new = heads[marks == 0]

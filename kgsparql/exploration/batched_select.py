@@ -274,8 +274,8 @@ def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
     language, decimals without a fraction (it takes them for integers) and coordinates (which it refuses). No triple
     may have a blank node.
     """
-    whole: list[tuple[Term, ...]] = []
-    texts: list[tuple[Term, ...]] = []
+    whole = []
+    texts = []
     for subject, predicate, object_ in triples:
         if isinstance(object_, Literal):
             texts += [(subject, predicate, Literal(text)) for text in spellings(object_)]

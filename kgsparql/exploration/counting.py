@@ -188,7 +188,7 @@ class _Counter:
         self, what: str, counts: Sequence[tuple[Term, int]], labels: Labels, prefixes: PrefixMap
     ) -> list[dict[str, Any]]:
         """Write terms with their counts, CURIEs and labels."""
-        named: dict[Term, str] = {}
+        named = {}
         with self._noting_missing(f"labels of {what}", "read"):
             named = labels([term for term, _ in counts])
         return [

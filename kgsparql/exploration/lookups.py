@@ -69,7 +69,7 @@ def entity_named(name: str, graph: KnowledgeGraph, *, prefixes: PrefixMap, langu
         )
     if re.match(r"<.*>$|[A-Za-z][\w+.-]*://|urn:", text):
         return iri(text)
-    unknown: PrefixError | None = None
+    unknown = None
     if re.fullmatch(r"[\w.-]*:\S+", text):
         try:
             return prefixes.expand(text)

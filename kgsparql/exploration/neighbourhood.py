@@ -49,7 +49,7 @@ def mediated_paths(
     """
     skipped = skipped_in(graph, skip)
     found: dict[Group, list[Path]] = {group: [] for group in groups}
-    cuts: list[Cut] = []
+    cuts = []
     for first in directions("both"):
         names = [f"mediated_{first}_{second}" for second in directions(direction)]
         arms = [skipping(Query.load(name), "onward", skipped) for name in names]
@@ -202,7 +202,7 @@ def _hub_groups(
     graph: KnowledgeGraph, hubs: Mapping[IRI, list[Solution]], chosen: _Selection, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
     """Find the groups of entities that may have too many neighbours to fetch: they are counted, then some fetched."""
-    direction: Directions = "both" if len(chosen.ways) > 1 else chosen.ways[0]
+    direction = "both" if len(chosen.ways) > 1 else chosen.ways[0]
     counted = predicates(graph, hubs, direction=direction, skip=chosen.skip if chosen.steps is None else ())
     counts = {(count.entity, count.step): count for count in counted.items}
     if chosen.steps is not None:
@@ -226,7 +226,7 @@ def _some_of_each(
     graph: KnowledgeGraph, counts: Mapping[Group, NeighbourGroup], seen: Mapping[Group, Sequence[Term]], limit: int
 ) -> dict[Group, list[Term]]:
     """Find the first neighbours of each small group in order, as long as few are fetched; any of other groups."""
-    members: dict[Group, list[Term]] = {}
+    members = {}
     arms, fetched = [], 0
     for group, count in sorted(counts.items(), key=lambda item: (item[1].count, step_key(item[0][1]))):
         fetched += count.count
@@ -250,7 +250,7 @@ def _some_of_each(
 
 
 def _ends_of_groups(solutions: Iterable[Solution]) -> dict[Group, list[Term]]:
-    members: dict[Group, list[Term]] = defaultdict(list)
+    members = defaultdict(list)
     for solution in solutions:
         hop = hop_in(solution)
         members[cast("IRI", hop.start), hop.step].append(hop.end)
@@ -274,7 +274,7 @@ def _with_mediators(
     mediated = {}
     for key in mediators:
         paths = sorted(found[key], key=_behind_key)
-        behind: dict[Term, list[object]] = defaultdict(list)
+        behind = defaultdict(list)
         for path in paths:
             behind[path.hops[0].end].append(_behind_key(path))
         # Names of blank nodes change with every load, so they cannot be what the order follows.
@@ -293,7 +293,7 @@ def _first_neighbours(group: NeighbourGroup, limit: int) -> NeighbourGroup:
     """Find the first neighbours, and the paths through those of them that are blank nodes."""
     if not group.mediated:
         return group if len(group.neighbours) <= limit else replace(group, neighbours=group.neighbours[:limit])
-    shown: set[Term] = {term for term in group.neighbours[:limit] if is_mediator(term)}
+    shown = {term for term in group.neighbours[:limit] if is_mediator(term)}
     met = dict.fromkeys(path.hops[0].end for path in group.mediated)
     if not shown & met.keys():  # an endpoint names blank nodes differently in each reply
         shown = set(islice(met, limit))

@@ -225,7 +225,7 @@ class _AdjacencySteps(_QuerySteps):
     def limited(self, ends: Numbers) -> _Onward:
         limit, own = self.asked.limit, ends[ends < self.numbers.first]
         tails, steps = self._literal_groups(own)
-        asked: dict[IRI, list[Step]] = defaultdict(list)
+        asked = defaultdict(list)
         for tail, step in zip(tails.tolist(), steps.tolist(), strict=True):
             asked[cast("IRI", self._adjacency.term(tail))].append(self.step(step))
         groups = neighbours(self.asked.graph, asked, steps=asked, limit=limit).items
@@ -313,7 +313,7 @@ class _Search:
         self.found: list[PredicatePath] = []
         self.cuts: dict[Cut, None] = {}
         self.shapes: tuple[PropertyPath, ...] = (PropertyPath(()),)
-        first: Numbers = np.array([[_NONE], [0], [steps.numbers[start]]])
+        first = np.array([[_NONE], [0], [steps.numbers[start]]])
         self.last, self.path, self.end = first
         self.before: Numbers = np.array([[_NONE] * 2])
         self.behind: Numbers = np.empty((0, 4), np.int64)

@@ -215,7 +215,7 @@ class _Search:
         A blank node of the near side is compared by the terms behind it, as an endpoint names it differently each time.
         """
         reach = len(self.near.arriving) + len(self.far.arriving)
-        found: dict[int, list[Bridge]] = defaultdict(list)
+        found = defaultdict(list)
         for term, at in self.near.distances.items():
             onward = [(hop,) for hop in self.near.behind.get(term, ()) if isinstance(hop.end, IRI)]
             for way in ((), *onward):

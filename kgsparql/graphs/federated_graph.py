@@ -62,7 +62,7 @@ class FederatedGraph(KnowledgeGraph):
     def __init__(self, members: Sequence[KnowledgeGraph], *, name: str | None = None) -> None:
         if len(members) < 2:
             raise InputError("a federation needs several graphs", hint="open a single graph by itself")
-        named: dict[str, KnowledgeGraph] = {}
+        named = {}
         for member in members:  # of one name: all but the first are copies with a number in their name
             called, numbers = member.name, count(2)
             while called in named:
@@ -329,7 +329,7 @@ class FederatedGraph(KnowledgeGraph):
 
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T], deadline: float | None = None) -> dict[int, _T]:
         """Ask each member, remote ones side by side; return the replies by place, without the members that fail."""
-        calls: dict[int, Callable[[], _T]] = {}
+        calls = {}
         for at, member in enumerate(self._members):
             errors = self._failed.get(at, [])  # where the query was too much for it, another may do
             is_heavy = bool(errors) and isinstance(errors[-1], EndpointTimeoutError | QueryError)
@@ -338,7 +338,7 @@ class FederatedGraph(KnowledgeGraph):
                 if member.is_remote:
                     thread = ThreadedCall(calls[at], name="kgsparql member")
                     calls[at] = partial(thread.result, lambda: math.inf)
-        replies: dict[int, _T] = {}
+        replies = {}
         for at in sorted(calls, key=lambda at: self._members[at].is_remote):  # local ones while the others run
             try:
                 replies[at] = calls[at]()

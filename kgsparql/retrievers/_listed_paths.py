@@ -232,8 +232,8 @@ def with_direct_hops(found: Sequence[LikelyPath], at_most: int | None = None) ->
 
 def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:
     """Take the first paths, without those that lead to just the same several ends as one before them."""
-    kept: list[LikelyPath] = []
-    seen: set[frozenset[Term]] = set()
+    kept = []
+    seen = set()
     same: dict[tuple[object, ...], list[LikelyPath]] = {}
     for one in found:  # from nodes of one label, kind and description, which nobody can tell apart
         link, kind = one.link, one.enumeration.kinds_along(one.path)[0]

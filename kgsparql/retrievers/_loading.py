@@ -113,7 +113,7 @@ def with_options(method: type[Retriever], options: Mapping[str, Any] | None = No
         return method()
     from pydantic import ConfigDict, TypeAdapter, ValidationError  # which takes time to import
 
-    values: dict[str, Any] = {}
+    values = {}
     known, hints = {one.name: one for one in option_fields(method)}, get_type_hints(method)
     for option, value in options.items():
         if option not in known:

@@ -64,7 +64,7 @@ class PlannedOrWalked(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return what the plan comes to, or what paths lead to; of a question about a fact, what is said of that."""
-        told: Retrieval | None = None
+        told = None
         with _noted_failure("what is said of facts was not looked at", session):
             told = told_of_fact(session)  # a server may know no triples in triples, or not write them so
         if told is not None and len(told.evidence):
@@ -73,7 +73,7 @@ class PlannedOrWalked(Retriever):
         return found if told is None else replace(found, gaps=(*told.gaps, *found.gaps))
 
     def _planned_or_walked(self, session: Session) -> Retrieval:
-        found: tuple[ReadQuestion, Retrieval | None] | None = None
+        found = None
         with _noted_failure("nothing was computed", session):
             found = _read_to_plan(session)
         if found is None:
@@ -220,7 +220,7 @@ def told_of_fact(session: Session) -> Retrieval | None:
     computed = computed_plan(read, base)
     if computed is None or computed.value != Literal(value=True) or len(computed.facts) > _MOST_FACTS:
         return nothing
-    found: list[EvidenceItem] = []
+    found = []
     for step, item in (one for fact in computed.facts for one in _told_of(fact, session)):
         is_asked = _tells_time(step, item, texts[:start], session) if is_time else _names_words(step, said, session)
         found += [item] * is_asked
@@ -250,7 +250,7 @@ def _opens_statement(at: int, asked: Form) -> bool:
 
 def _told_of(fact: Triple, session: Session) -> Iterator[tuple[Step, EvidenceItem]]:
     """Look up what is said of a fact: for each predicate, forward or back, a piece of evidence."""
-    forms: list[list[tuple[IRI, Any]]] = [[(REIFIES, fact)], [*zip(STATEMENT_PARTS, fact, strict=True)]]
+    forms = [[(REIFIES, fact)], [*zip(STATEMENT_PARTS, fact, strict=True)]]
     forms = [form for form in forms if form[0][0] in predicates_of(session) and not any(map(is_mediator, fact))]
     for form, direction in ((form, direction) for form in forms for direction in directions("both")):
         rows = session.graph.unfiltered().select(_said_of(form, _ABOUT, direction))

@@ -9,7 +9,7 @@ from kgsparql.answering.answer import AnswerTerm, Retrieval, Support
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.confidence import calibration, signals_of, support_of_plan
 from kgsparql.answering.entity_linking import link_entities
-from kgsparql.answering.planned import ReadQuestion, computed_plan, planned_retrieval, read_and_planned
+from kgsparql.answering.planned import computed_plan, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import dataclass, frozen, replace
@@ -110,8 +110,8 @@ def planned_question(session: Session) -> PlannedQuestion:
     :raises EndpointError: if the graph is an endpoint, and fails before there is a value.
     """
     link_entities(session)
-    found: ReadQuestion | None = None
-    answered: Retrieval | None = None
+    found = None
+    answered = None
     with session.within_budget():
         found = read_and_planned(session)
         answered = planned_retrieval(found, session)

@@ -102,7 +102,7 @@ class FactSheet:
             before = by_text.setdefault(text := _text_of(line, {**labels, **things}), line)
             if before is not line:  # by other nodes without a name
                 by_text[text] = replace(before, ways=tuple(dict.fromkeys((*before.ways, *line.ways))))
-        kept: dict[str, ReadLine] = {}
+        kept = {}
         counts = Counter[str]()
         for line in by_text.values():
             counts[line.letter] += 1
@@ -179,7 +179,7 @@ def segments(ways: Iterable[Path], session: Session) -> list[ReadLine]:
 
 def _facts_of(way: Path, session: Session) -> Iterator[Path]:
     """Yield the facts of a path: triples, and those together that lead through a node without a name."""
-    part: list[Hop] = []
+    part = []
     for hop in way.hops:
         part.append(hop)
         if not _is_nameless(hop.end, session) or hop is way.hops[-1]:
@@ -326,7 +326,7 @@ def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tup
     """Look up each step of a reply: as the facts that it is, at most two of them; the others are the model's own."""
     known = {own.triple: InferenceStep(item.marker, own) for item in reversed([*evidence]) for own in item.triples}
     checked: dict[InferenceStep, None] = {}
-    own: list[str] = []
+    own = []
     for step in (one for one in said.steps if one.says and not (one.used and one.start == one.end > 0)):
         lines = [sheet.lines[marker] for marker in step.used]
         start, end = (sheet.things[number - 1] if number else None for number in (step.start, step.end))

@@ -114,7 +114,7 @@ def expansions_of(frontiers: Frontiers, session: Session) -> list[Expansion]:
     entities = dict.fromkeys(entity for ways in frontiers.values() for entity in ways)
     begins = all(not walk.path.steps for walk in frontiers)
     counts = predicate_counts(entities, session, skip=UNWALKED, begins=begins)
-    expansions: list[Expansion] = []
+    expansions = []
     for walk, ways in frontiers.items():
         steps: dict[Step, dict[IRI, NeighbourGroup]] = {}
         for entity, way in ways.items():
@@ -140,11 +140,11 @@ def found_facts(
     known |= _fetched_neighbours(new, {one.walk.start for one in taken}, session, limit=limit)
     found = []
     for expansion, entities in zip(taken, asked, strict=True):
-        cuts: list[Cut] = []
+        cuts = []
         if len(entities) < len(expansion.counts):
             cuts.append(Cut("entities asked about", len(entities), len(expansion.counts), expansion.text))
         plain: dict[Term, Unit] = {}
-        mediated: list[Unit] = []
+        mediated = []
         for entity in entities:
             paths, own_cuts = known[entity, expansion.step]
             cuts += own_cuts

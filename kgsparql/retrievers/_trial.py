@@ -87,7 +87,7 @@ class Trial:
         :raises KgsparqlError: if it cannot be asked, or the trial was stopped; nothing is kept then.
         """
         items, plans = bundled()["items"], bundled()["plans"]
-        right: dict[str, list[int]] = {}
+        right = {}
 
         def passes(part: str, total: int, results: Iterable[bool]) -> bool:
             hits, misses = 0, 0

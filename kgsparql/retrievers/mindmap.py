@@ -255,7 +255,7 @@ def _answer_candidates(evidence: Evidence, joining: int, session: Session) -> tu
     :param joining: how many of the items, the first ones, are paths that join entities.
     """
     linked = session.linked
-    found: list[tuple[Term, float, str]] = []
+    found = []
     for place, item in enumerate(evidence):
         hops = [hop for path in item.paths for hop in path.hops]
         starts = {hop.start for hop in hops}

@@ -95,7 +95,7 @@ class PathRanking(Retriever):
         """Find paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
         enumerations = self._enumerations_from((), session)
         found = self._scored_with_ends(enumerations, session)
-        chosen: list[LikelyPath] = []
+        chosen = []
         defining: list[EvidenceItem] = []
         evidence = Evidence()
         with session.within_budget():
@@ -138,7 +138,7 @@ class PathRanking(Retriever):
             late = session.unlimited()
             limits = {"first_steps": self.first_steps, "frontier": self.frontier}
             enumerations = enumerate_paths(session.links[:1], late, max_hops=1, **limits)
-        found: list[LikelyPath] = []
+        found = []
         for own in enumerations:
             single = [path for path in own.paths if len(path.steps) == 1 and own.ends[path]]
             found += self._scored_paths(own, single, session)

@@ -22,7 +22,6 @@ from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.planned import (
-    ReadQuestion,
     plan_gaps,
     plan_readings,
     planned_retrieval,
@@ -113,8 +112,8 @@ class QueryPlan(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """One item (Q1): what the likeliest plan comes to, with the facts it rests on."""
-        read: ReadQuestion | None = None
-        found: Retrieval | None = None
+        read = None
+        found = None
         with session.within_budget():
             read = read_and_planned(session)
             found = planned_retrieval(read, session)
@@ -399,7 +398,7 @@ def _with_options(written: list[Any]) -> list[Any]:
     if not (written and written[0] in ("table", "group")):
         return written
     kept: list[Any] = []
-    options: dict[str, Any] = {}
+    options = {}
     rest = iter(written)
     for part in rest:
         option = _OPTION.match(part) if isinstance(part, str) and len(kept) > 2 else None

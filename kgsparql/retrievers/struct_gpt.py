@@ -16,7 +16,7 @@ from kgsparql.answering.answer import MAX_CHOICES, Retrieval
 from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.verbalising import walk_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -31,7 +31,6 @@ from kgsparql.retrievers._struct_gpt_facts import (
     FoundFacts,
     Frontiers,
     KnownNeighbours,
-    Unit,
     expansions_of,
     fact_lines,
     facts_retrieval,
@@ -136,9 +135,9 @@ class StructGPT(Retriever):
         """Find paths (P) from the topics: first those that the answer rests on, with all their ends, then others."""
         was_asked = find_links(session)
         walked = _Walked(_frontiers_at(topics(session)), asks_again=not was_asked)
-        found: list[FoundFacts] = []
+        found = []
         step: list[FoundFacts] = []
-        answer: Retrieval | None = None
+        answer = None
         for number in range(1, self.max_steps + 1):
             step = []
             with session.within_budget():
@@ -256,7 +255,7 @@ def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Litera
     if not own or not any(some for _, some in met):
         return one
     every = [unit for unit, some in met if len(some) == len(own)]
-    kept: list[Unit] = every or [unit for unit, some in met if some]
+    kept = every or [unit for unit, some in met if some]
     conditions = (tuple(own),) if every else tuple((c,) for c in own if any(c in some for _, some in met))
     plain_units = [unit for unit in one.units if not one.is_mediated(unit)]
     return replace(one, units=(*plain_units, *kept), conditions=conditions)
@@ -286,7 +285,7 @@ def _selected_facts(
 
 def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
     """Follow the best walks to all their ends; the facts that were read, if nothing is to be completed."""
-    items: list[EvidenceItem] = []
+    items = []
     with session.within_budget():
         reached = {walk: [*ways.values()] for one in reversed(found) for walk, ways in one.reached().items()}
         walks = dict(islice(walk_scores(reached, session).items(), _MAX_COMPLETED_WALKS))

@@ -380,8 +380,8 @@ def _next_offers(walked: _Walked, session: Session) -> list[Offer]:
     ways += [(place, path) for place, chain in enumerate(walked.beam) for path in chain.others][:_MAX_STAND_INS]
     begins = not any(chain.path.hops for chain in walked.beam)
     counts = predicate_counts((path.end for _, path in ways), session, skip=_SKIPPED, begins=begins)
-    offered: list[Offer] = []
-    known: set[tuple[Walk, Step]] = set()
+    offered = []
+    known = set()
     for place, path in ways:
         chain = walked.beam[place]
         for count in counts.get(path.end, ()):

@@ -319,7 +319,7 @@ def _without_invalid_rows(reply: HttpReply, error: EndpointReplyError, request: 
     if error.code != "E_FORMAT":
         raise error
     try:
-        document: Any = json.loads(_respelt_body(reply, request))
+        document = json.loads(_respelt_body(reply, request))
         rows = [row for row in document["results"]["bindings"] if isinstance(row, dict)]
         declared = (document.get("head") or {}).get("vars") or ()  # some servers name none, or not all
         names = list(dict.fromkeys([*declared, *(name for row in rows for name in row)]))

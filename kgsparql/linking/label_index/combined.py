@@ -63,7 +63,7 @@ class CombinedLabels:
 
     def for_text(self, text: str, languages: tuple[str, ...]) -> CombinedLabels:
         """See :meth:`PackedLabels.for_text`."""
-        found: list[LabelSearch] = []
+        found = []
         for name, part in zip_longest(self.names, self.parts):
             try:
                 found.append((part.offline() if name in self.failed else part).for_text(text, languages))

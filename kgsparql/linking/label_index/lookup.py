@@ -208,7 +208,7 @@ class EndpointLabels(FoundLabels):
         :param named: those whose names are asked for, too, and returned.
         """
         size, given_by = max(1, self._graph.chunk_size), self._profile.degree_predicate
-        names: list[LabelRow] = []
+        names = []
         for at in range(0, len(entities), size):
             chunk = entities[at : at + size]
             queries = [Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._graph.naming.links)]

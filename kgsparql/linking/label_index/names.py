@@ -168,7 +168,7 @@ class Spellings:
         """List runs of capitalised words: joined by small words that a name may have, then by fewer, then by none."""
         if not self.is_cased:
             return self._content_runs()
-        found: list[list[int]] = []
+        found = []
         for small in (_IN_NAMES | _BETWEEN_NAMES, _IN_NAMES, frozenset[str]()):
             runs: list[list[int]] = []
             for i in (i for i, is_capital in enumerate(self._capitals) if is_capital and self._content[i]):

@@ -135,7 +135,7 @@ class PackedLabels:
             found = nearest_texts(vectors, *self._embedded_texts, limit)
         else:
             found = [[] for _ in vectors]
-        rows: dict[str, list[LabelRow]] = defaultdict(list)
+        rows = defaultdict(list)
         for row in self.exact({normalised(text) for hits in found for text, _ in hits}):
             rows[row.text].append(row)
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]

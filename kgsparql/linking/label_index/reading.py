@@ -414,7 +414,7 @@ class _Reader:
 def _names_of_one(found: Iterable[_Read]) -> Iterator[LabelRow]:
     """Yield the names that were read of one IRI, each once, without kind and degree."""
     first: dict[tuple[str, str], _Read] = {}
-    labelled_at: int | None = None
+    labelled_at = None
     for read in sorted(found, key=attrgetter("step")):
         key = normalised(read.text)
         if key and first.setdefault((read.text, read.language), read) is read:

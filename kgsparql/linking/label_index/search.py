@@ -104,7 +104,7 @@ def recipe(naming: Naming) -> str:
 
 def rows_by(column: str, rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
     """Group rows by what is in a column: their ``key``, ``text`` or ``iri``."""
-    found: dict[str, list[LabelRow]] = defaultdict(list)
+    found = defaultdict(list)
     for row in rows:
         found[getattr(row, column)].append(row)
     return found
