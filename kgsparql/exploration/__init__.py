@@ -3,14 +3,7 @@
 May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then ``predicate_paths.py``.
 """
 
-from kgsparql.exploration.batched_select import (
-    Found,
-    Label,
-    NeighbourGroup,
-    PredicatePath,
-    walk_ends,
-    walk_ways,
-)
+from kgsparql.exploration.batched_select import Found, Label, NeighbourGroup, PredicatePath, walk_ends, walk_ways
 from kgsparql.exploration.counting import degrees, predicate_counts, predicates
 from kgsparql.exploration.labels import by_label, descriptions, labels, texts, types
 from kgsparql.exploration.neighbourhood import Side, mediated_paths, missing_sides, neighbours, statement_sides

@@ -12,14 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgsparql.exploration.adjacency_search import Hops, neighbours_of, ranges, walked_steps
-from kgsparql.exploration.batched_select import (
-    Found,
-    NeighbourGroup,
-    PredicatePath,
-    entities_of,
-    order_key,
-    skipped_in,
-)
+from kgsparql.exploration.batched_select import Found, NeighbourGroup, PredicatePath, entities_of, order_key, skipped_in
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.neighbourhood import cut_of_group, neighbours
 from kgsparql.graphs.adjacency import AdjacencyView, Marks, Numbers, batches, sorted_once, starts_of

@@ -16,14 +16,7 @@ from typing import Self, TypeVar, cast
 import pyoxigraph as ox
 
 from kgsparql.budget import Usage
-from kgsparql.errors import (
-    GRAPH_FAILED,
-    EndpointTimeoutError,
-    InputError,
-    KgsparqlError,
-    QueryError,
-    QuerySyntaxError,
-)
+from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, InputError, KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall

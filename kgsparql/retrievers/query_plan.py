@@ -21,13 +21,7 @@ from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.planned import (
-    plan_gaps,
-    plan_readings,
-    planned_retrieval,
-    read_and_planned,
-    says_nothing,
-)
+from kgsparql.answering.planned import plan_gaps, plan_readings, planned_retrieval, read_and_planned, says_nothing
 from kgsparql.answering.readings import HELD
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session

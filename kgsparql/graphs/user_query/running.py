@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import (
-    CancelledError,
-    InputError,
-    KgsparqlError,
-    QuerySyntaxError,
-    QueryTimeoutError,
-)
+from kgsparql.errors import CancelledError, InputError, KgsparqlError, QuerySyntaxError, QueryTimeoutError
 from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.oxigraph import engine_error

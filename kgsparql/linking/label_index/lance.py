@@ -16,14 +16,7 @@ from kgsparql.linking.label_index.search import Progress, Rows, silent
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.embedding import Embedder
 from kgsparql.storage.files import keep_newest, remove_leftovers, writer_lock
-from kgsparql.storage.lance_tables import (
-    MANIFEST,
-    Tables,
-    errors_translated,
-    lancedb,
-    row_tuples,
-    table_tag,
-)
+from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, row_tuples, table_tag
 
 EXACT_VECTORS = 100_000
 """Up to so many vectors are compared one by one in NumPy: at 100,000 reading them takes 0.23 s and a search 4 ms,

@@ -14,13 +14,7 @@ from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import (
-    CancelledError,
-    EndpointReplyError,
-    EndpointTimeoutError,
-    LimitError,
-    StoreError,
-)
+from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError, StoreError
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
