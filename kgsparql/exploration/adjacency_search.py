@@ -199,9 +199,7 @@ def ordered_paths(
         chosen = [hops[np.argsort(degrees, kind="stable")] for hops in chosen]
     columns = [_hops_at(names, arcs, hops) for arcs, hops in zip(ordered, chosen, strict=True)]
     paths = tuple(Path(hops[0].start, hops) for hops in zip(*columns, strict=True))
-    if are_all and complete:
-        return Found(paths)
-    return Found(paths, (Cut("paths", len(paths), None, between),))
+    return Found(paths, () if are_all and complete else (Cut("paths", len(paths), None, between),))
 
 
 def _hops_at(names: Adjacency | HopNames, arcs: Arcs, chosen: Numbers) -> list[Hop]:

@@ -39,16 +39,14 @@ def language_rank(language: str | None, preferred: Sequence[str]) -> tuple[int, 
     >>> sorted(tags, key=lambda tag: language_rank(tag, ["EN"]))
     ['en', 'en-US', 'mul', None, 'de', 'fr']
     """
-    tag = None if language is None else language.lower()
-    for place, wanted in enumerate([*preferred, None, "en"]):
-        if wanted is None:
-            if tag in ("mul", None):
-                return place, 0 if tag == "mul" else 1
-        elif tag == wanted.lower():
+    tag = language and language.lower()
+    order = [*(wanted.lower() for wanted in preferred), "mul", None, "en"]
+    for place, wanted in enumerate(order):
+        if tag == wanted:
             return place, 0
-        elif tag is not None and tag.startswith(f"{wanted.lower()}-"):
+        if tag and wanted and tag.startswith(f"{wanted}-"):
             return place, 1
-    return len(preferred) + 2, 0
+    return len(order), 0
 
 
 def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> dict[Term, Label]:

@@ -107,18 +107,14 @@ def statement_sides(graph: KnowledgeGraph, wanted: Mapping[Side, IRI | None]) ->
     for solution in select_about(graph, [Query.load("neighbours_inverse")], nodes).seen:
         if claim_kind(solution["predicate"]) == "claim":
             found.setdefault((cast("IRI", solution["entity"]), "inverse"), hop_in(solution).triple)
-    pairs = []
+    steps = {}
     for (node, side), predicate in wanted.items():
         about = found.get((node, "inverse"))
         own = predicate if about is None else statement_value(about.predicate)
         if side == "forward" and own is not None:
-            pairs.append((node, own))
-    values = batched_select(
-        graph, lambda chunk, bound: group_query("forward", chunk).limit(bound + 1), pairs, key_of=_pair_in
-    )
-    for solution in values.seen:
-        found.setdefault((cast("IRI", solution["entity"]), "forward"), hop_in(solution).triple)
-    return found
+            steps[node] = [Step(own)]
+    values = neighbours(graph, steps, steps=steps, limit=1).items
+    return found | {(group.entity, "forward"): group.hops[0].triple for group in values}
 
 
 # Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them.

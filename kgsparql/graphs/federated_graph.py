@@ -349,15 +349,6 @@ def _name_in_federation(place: int, node: BlankNode) -> BlankNode:
     return BlankNode(f"m{place}.{node.value}")
 
 
-def _local_node(places: set[int], node: BlankNode) -> BlankNode:
-    """Return a blank node as its member has it, and note the place of that."""
-    found = _NODE_OF_MEMBER.fullmatch(node.value)
-    if found is None:
-        return node
-    places.add(int(found[1]))
-    return BlankNode(found[2])
-
-
 def local_triple(triple: Triple) -> tuple[int | None, Triple]:
     """Find the member that a triple's blank nodes are from; return its place, and the triple as that member has it.
 
@@ -366,8 +357,14 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
     >>> at, str(own.object)
     (1, '_:b7')
     """
-    places: set[int] = set()
-    own = renamed(triple, partial(_local_node, places))
+    places = set[int]()
+
+    def local(node: BlankNode) -> BlankNode:
+        if found := _NODE_OF_MEMBER.fullmatch(node.value):
+            places.add(int(found[1]))
+        return BlankNode(found[2]) if found else node
+
+    own = renamed(triple, local)
     return (min(places) if len(places) == 1 else None), own
 
 

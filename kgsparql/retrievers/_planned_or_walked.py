@@ -27,7 +27,7 @@ from kgsparql.plans.type_check import parts
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.paths import Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised
+from kgsparql.rdf.terms import IRI, Literal, Triple, as_iri, normalised
 from kgsparql.rdf.vocabulary import REIFIES, STATEMENT_PARTS, UNWALKED, is_mediator
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival
@@ -147,8 +147,8 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
 
 def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
     """Tell whether a plan has all that is asked, so that nothing else is looked for; not a look-up of nothing."""
-    is_lookup = _is_lookup(read.reading.plan)
-    return read.reading.is_impossible or (not planned.gaps and (not is_lookup or bool(_planned_items(planned))))
+    items = shown_terms(planned) if planned.computed is None else planned.computed.items
+    return read.reading.is_impossible or (not planned.gaps and (not _is_lookup(read.reading.plan) or bool(items)))
 
 
 def _needs_a_plan(read: ReadQuestion) -> bool:
@@ -174,10 +174,6 @@ def _one_after_the_other(first: Evidence, others: Iterable[EvidenceItem]) -> Evi
     """Put evidence behind other evidence, without items of the same text; those behind get new markers."""
     told = {item.text for item in first}
     return Evidence([*first, *(replace(item, marker="") for item in others if item.text not in told)])
-
-
-def _planned_items(planned: Retrieval) -> set[Term]:
-    return {*(shown_terms(planned) if planned.computed is None else planned.computed.items)}
 
 
 def _is_computing(plan: a.Plan | None) -> bool:

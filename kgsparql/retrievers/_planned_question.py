@@ -121,7 +121,7 @@ def planned_question(session: Session) -> PlannedQuestion:
         return PlannedQuestion(session.question, (), (), (), None, None, (), tuple(session.notes.texts), {})
     computed = None if answered is None else answered.computed or computed_plan(found, session)
     plans = [(own, own.plan) for own in (found.reading, *found.reading.others) if own.plan is not None]
-    named = [(chunk, term) for chunk in found.asked.read.chunks for term in _terms_of(chunk)]
+    named = [(chunk, term) for chunk in found.asked.read.chunks for term in _named_terms(chunk)]
     terms: list[Term] = [term for _, term in named]
     terms += [term for _, plan in plans for term in sorted(terms_in(plan), key=str)]
     labels = session.labels([*terms, *(() if computed is None else computed.terms)], in_grace=True)
@@ -148,7 +148,7 @@ def planned_question(session: Session) -> PlannedQuestion:
     )  # fmt: skip
 
 
-def _terms_of(chunk: Chunk) -> list[IRI | Literal]:
+def _named_terms(chunk: Chunk) -> list[IRI | Literal]:
     return [*(name.term for name in chunk.entities), *chunk.classes]
 
 

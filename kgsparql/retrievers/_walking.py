@@ -267,7 +267,7 @@ def places_by_likeness(question: str, texts: Sequence[str], session: Session) ->
 
 
 def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
-    return [int(i) for i in np.argsort(-scores, kind="stable")]
+    return list(map(int, np.argsort(-scores, kind="stable")))
 
 
 def groups_near(entities: Iterable[LinkedEntity], session: Session, *, limit: int) -> Iterator[NeighbourGroup]:

@@ -176,8 +176,10 @@ class PathRanking(Retriever):
         """List what the mentions may mean: each link, and what scored nearly as high; the less known, the lower."""
         meant: dict[IRI, LinkedEntity] = {}
         for link in session.links:
-            near = [c for c in link.candidates if c.score >= link.score - _NEARLY_AS_GOOD and _is_rival(c, link)]
-            own = (link, *near[: self.link_candidates - 1])
+            near = (c for c in link.candidates if c.kind == link.kind and c.score >= link.score - _NEARLY_AS_GOOD)
+            # `Dreams` is no rival of `Bread, Love and Dreams`.
+            whole = [c for c in near if c.mention.start <= link.mention.start and c.mention.end >= link.mention.end]
+            own = (link, *whole[: self.link_candidates - 1])
             most = max(one.degree for one in own)
             for one in own:
                 fewer = _LESS_KNOWN_PENALTY * log10((most + 1) / (one.degree + 1))
@@ -267,12 +269,6 @@ def _with_descriptions(starts: Sequence[LinkedEntity], session: Session) -> Sequ
         known = descriptions(session.graph, (term for own in alike for term in own), languages=session.labels.languages)
         return [replace(one, description=known[one.term].text) if one.term in known else one for one in starts]
     return starts
-
-
-def _is_rival(candidate: LinkedEntity, link: LinkedEntity) -> bool:
-    """Tell whether a candidate's mention covers the link's: `Dreams` does not cover `Bread, Love and Dreams`."""
-    own, whole = candidate.mention, link.mention
-    return candidate.kind == link.kind and own.start <= whole.start and own.end >= whole.end
 
 
 def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:

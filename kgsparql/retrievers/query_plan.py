@@ -185,7 +185,6 @@ class _PlanWriting:
         for _ in range(_ASKED):
             if self.remark and session.graph.usage.calls_left == 0:
                 break
-            session = self.asked.session
             written = session.ask_model(plan_call(session.original, self.asked.lists(self.found), self.remark))
             if written is None or self._is_settled(written):
                 break

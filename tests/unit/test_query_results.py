@@ -213,10 +213,10 @@ def test_a_forked_process_runs_its_queries_in_a_worker_of_its_own(worker: GraphQ
 
     def ask() -> None:
         result = worker.run_checked(check("ASK { ?s ?p ?o }"))
-        worker._graph.close()
+        worker.graph.close()
         sys.exit(0 if result.boolean == expected.boolean else 1)
 
-    with worker._graph.processes._lock:  # type: ignore[attr-defined] # as if another thread of the parent ran a query
+    with worker.graph.processes._lock:  # type: ignore[attr-defined] # as if another thread of the parent ran a query
         child = multiprocessing.get_context("fork").Process(target=ask)
         child.start()
     child.join(60)

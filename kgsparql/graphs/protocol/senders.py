@@ -165,12 +165,14 @@ def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, t
     return EndpointRateLimitError(f"{failure.message}{times}", hint=hint, **detail)
 
 
+@dataclass(slots=True)
 class HttpSender:
     """A sender over HTTP; any number of threads may use it."""
 
-    def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
-        self._address, self.max_bytes, self._transport = address, max_bytes, transport
-        self._manner = ""
+    _address: Address
+    max_bytes: int
+    _transport: Transport | None = None
+    _manner: str = field(default="", init=False)
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal as OneOf
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast, get_args
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import ForbiddenQueryError, LimitError, QuerySyntaxError
@@ -19,7 +19,6 @@ from kgsparql.rdf.query import prologue
 from kgsparql.rdf.terms import PrefixMap, printable
 
 Form: TypeAlias = OneOf["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
-_FORMS = frozenset(("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"))
 _FORBIDDEN = frozenset("SERVICE LOAD FROM INSERT DELETE CLEAR DROP CREATE COPY MOVE ADD WITH USING NAMED INTO".split())
 _GLUED = ("SERVICE", "FROM", "INSERT", "DELETE", "LOAD")
 # Words are allowed by name, because Oxigraph 0.5 also takes two keywords that are written as one: ``ASKFROM <g> {}``.
@@ -258,7 +257,7 @@ def _form_of(tokens: Sequence[SparqlToken], text: str) -> Form:
     if i >= len(tokens):
         raise QuerySyntaxError("there is no query", hint=_HINT)
     word = tokens[i].word
-    if word not in _FORMS:
+    if word not in get_args(Form):
         shown = printable(tokens[i].text, 40)
         raise _syntax_error(f"a query does not start with {shown}", text, tokens[i].start)
     return cast("Form", word)

@@ -29,6 +29,7 @@ from kgsparql.rdf.vocabulary import RDF_TYPE
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
 
+@dataclass(slots=True)
 class GraphQueries:
     """Runs queries on one graph: at its endpoint, or in the processes of the graph.
 
@@ -36,21 +37,20 @@ class GraphQueries:
     for want of a file descriptor; over a store on disk, which opens files as it goes, the check is all there is.
     """
 
-    def __init__(
-        self, graph: KnowledgeGraph, *, prefixes: PrefixMap | None = None, note: Callable[[str], None] = lambda _: None
-    ) -> None:
-        self._graph, self._prefixes, self._note = graph, prefixes, note
+    graph: KnowledgeGraph
+    prefixes: PrefixMap | None = None
+    note: Callable[[str], None] = lambda _: None
 
     def run(self, text: str, **limits: Any) -> QueryResult:
         """Check a query and run it; limits and errors as of :func:`check` and :meth:`run_checked`."""
-        result = self.run_checked(check(text, prefixes=self._prefixes), **limits)
+        result = self.run_checked(check(text, prefixes=self.prefixes), **limits)
         if result.cut is not None:
-            self._note(f"cut: {result.cut} ({result.reason or 'max_rows keeps more'})")
+            self.note(f"cut: {result.cut} ({result.reason or 'max_rows keeps more'})")
         return result
 
     def why_nothing(self, text: str) -> str:
         """Say why a query finds nothing, as :func:`why_nothing`."""
-        prefixes = self._prefixes or PrefixMap.default()
+        prefixes = self.prefixes or PrefixMap.default()
         return why_nothing(check(text, prefixes=prefixes), self.run_checked, prefixes)
 
     def run_checked(
@@ -68,7 +68,7 @@ class GraphQueries:
         :raises QueryCrashError: if it ended the process.
         :raises QueryError: for any other failure of the engine.
         """
-        graph, until = self._graph, time.monotonic() + timeout_s
+        graph, until = self.graph, time.monotonic() + timeout_s
         if isinstance(graph, EndpointGraph):
             return _run_on_endpoint(graph, query, timeout_s, BoundedLines(max_rows, max_bytes), cancel)
         if not isinstance(graph, OxigraphGraph):
@@ -96,7 +96,7 @@ class GraphQueries:
                 raise
             raise engine_error(graph.name, "query", error) from error
         if may_repeat and not graph.is_in_memory and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text):
-            self._note("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
+            self.note("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
 
 

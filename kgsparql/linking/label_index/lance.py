@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_texts, pack
 from kgsparql.linking.label_index.search import Progress, Rows, silent
 from kgsparql.models.embedders import CachedEmbedder
@@ -27,15 +28,15 @@ KEEP_EVERY = 2_048
 _BATCH_TEXTS = 256
 
 
+@dataclass()
 class LanceVectors:
     """Vectors of the texts of an index, in a table.
 
     :param entry: that of the table in the manifest, as :class:`Builder` publishes it.
     """
 
-    def __init__(self, tables: Tables, entry: Mapping[str, Any]) -> None:
-        self._tables = tables
-        self._entry = entry
+    _tables: Tables
+    _entry: Mapping[str, Any]
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
         """Find, for each vector, the nearest texts with their cosines."""

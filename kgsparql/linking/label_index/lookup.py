@@ -27,12 +27,6 @@ _MAX_NAMES = 10  # that the search of a Wikibase is asked for: the endpoint make
 _LEAST_LABELS = 10_000  # that a graph is taken to have, when only those found for a text are known
 _SHARE_OF_COMMON_WORDS = 0.02  # of them; of a word that is common more labels were found than are read
 _Search: TypeAlias = tuple[str, ...]
-_FILES: dict[TextSearch, str] = {
-    "bif:contains": "text_search/bif_contains",
-    "graphdb": "text_search/graphdb",
-    "jena": "text_search/jena",
-    "qlever": "text_search/qlever",
-}
 
 
 class FoundLabels(PackedLabels):
@@ -255,7 +249,7 @@ def label_search(
     :param languages: tags, the empty one for literals without.
     """
     tags = [Literal(tag) for tag in languages]
-    one = Query.load(_FILES[kind]).bind(predicate=predicates, language=tags).limit(limit)
+    one = Query.load(f"text_search/{kind.replace(':', '_')}").bind(predicate=predicates, language=tags).limit(limit)
     literals = dict.fromkeys(search_words(kind, words) for words in searches)
     return Query.union([one.fix(words=literal) for literal in literals if literal is not None])
 

@@ -228,7 +228,7 @@ class _Texts(Sequence[str]):
         return len(self._lengths)
 
     def __getitem__(self, place: Any) -> Any:
-        return self._packed.text(self._name, int(self._starts[place]), int(self._starts[place + 1]) - 1)
+        return self.between(place, place + 1)[0]
 
     def between(self, start: int, end: int) -> list[str]:
         """List the texts from one place up to another."""
