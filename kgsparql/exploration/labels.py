@@ -172,16 +172,16 @@ def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("e
     query = Query.load("by_label").bind(predicate=predicates)
     batched = select_about(graph, [query], literals, parameter="label")
     found = _entities_in(batched.seen)
-    cut = [some for some in batched.over.values() if not some]
+    is_cut = not all(batched.over.values())
     for wider in () if found else (
         Query.load("by_name").bind(label=literals),
         Query.load("by_text").bind(text=[Literal(text)], predicate=predicates),
     ):  # fmt: skip
         solutions = graph.select(wider.limit(BOUND + 1))
-        cut += [list(solutions)] if solutions.cut else []
+        is_cut |= bool(solutions.cut)
         if found := _entities_in(solutions):
             break
-    if cut and not found:
+    if is_cut and not found:
         raise EndpointReplyError(
             f"{graph.name} cut the search for {printable(text, 80)!r}, so it cannot be said whether there is one",
             code="E_PARTIAL", hint="name it by its IRI",
@@ -205,7 +205,7 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
 
 
 def named_types(
-    graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)
+    graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str]
 ) -> tuple[dict[IRI, tuple[IRI, ...]], dict[Term, Label]]:
     """Find the classes of each entity, and of an endpoint, in the same query, what these are called."""
     if not graph.is_remote:
@@ -267,7 +267,7 @@ def _texts_by_predicate(
 
 
 def descriptions(
-    graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)
+    graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str]
 ) -> dict[IRI, Description]:
     """Find the best description of each entity, and the labels of its classes; one query for each chunk.
 

@@ -21,11 +21,11 @@ class GraphLookups:
     """
 
     def __init__(
-        self, graph: KnowledgeGraph, *, languages: tuple[str, ...] = ("en",), prefixes: Mapping[str, str] | None = None
+        self, graph: KnowledgeGraph, *, languages: tuple[str, ...], prefixes: Mapping[str, str] | None
     ) -> None:
         self.graph = graph
         self.languages: Final = languages
-        self.prefixes: Final = PrefixMap.default().merged({**graph.prefixes, **dict(prefixes or {})})
+        self.prefixes: Final = PrefixMap.default().merged({**graph.prefixes, **(prefixes or {})})
 
     def resolve(self, name: str) -> IRI:
         """Find the entity a person means: an IRI, a CURIE, or an exact label; raises as :func:`entity_named`."""

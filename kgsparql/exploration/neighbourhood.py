@@ -288,7 +288,7 @@ def _behind_key(path: Path) -> tuple[object, ...]:
 def _first_neighbours(group: NeighbourGroup, limit: int) -> NeighbourGroup:
     """Find the first neighbours, and the paths through those of them that are blank nodes."""
     if not group.mediated:
-        return group if len(group.neighbours) <= limit else replace(group, neighbours=group.neighbours[:limit])
+        return replace(group, neighbours=group.neighbours[:limit])
     shown = {term for term in group.neighbours[:limit] if is_mediator(term)}
     met = dict.fromkeys(path.hops[0].end for path in group.mediated)
     if not shown & met.keys():  # an endpoint names blank nodes differently in each reply

@@ -21,7 +21,7 @@ from kgsparql.linking.words import counted, grouped, root, words
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, RDF_TYPE, UNWALKED, is_mediator
-from kgsparql.retrievers._walking import SAMPLE
+from kgsparql.retrievers._walking import SAMPLE, direct_first
 
 # With more predicates near an entity, only the likeliest first steps are walked on from, and paths have at most 2 hops.
 _MANY_PREDICATES = 30
@@ -202,6 +202,11 @@ class LikelyPath:
         return self.enumeration.link
 
     @property
+    def walk(self) -> Walk:
+        """Walk it, with its constraint if it has one."""
+        return self.enumeration.walk(self.path)
+
+    @property
     def of_all_nodes(self) -> tuple[LikelyPath, ...]:
         """It, and the same from the other nodes."""
         return (self, *self.others)
@@ -217,19 +222,6 @@ class LikelyPath:
         return all(one.path in one.enumeration.whole for one in self.of_all_nodes)
 
 
-def with_direct_hops(found: Sequence[LikelyPath], at_most: int | None = None) -> list[LikelyPath]:
-    """Order the paths so that the direct hop that one begins with comes before it, where that is among them."""
-    known = {(one.link.term, one.path.steps): one for one in found}
-    ordered: dict[tuple[Term, tuple[Step, ...]], LikelyPath] = {}
-    for key, one in known.items():
-        direct = key[0], key[1][:1]
-        ordered |= {direct: known[direct]} if direct in known and direct not in ordered else {}
-        ordered.setdefault(key, one)
-        if at_most is not None and len(ordered) >= at_most:
-            break
-    return list(ordered.values())[:at_most]
-
-
 def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath]:
     """Take the first paths, without those that lead to just the same several ends as one before them."""
     kept = []
@@ -239,7 +231,7 @@ def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath
         link, kind = one.link, one.enumeration.kinds_along(one.path)[0]
         key = (link.mention, normalised(link.label), link.kind, link.description, kind, one.path)
         same.setdefault(key, []).append(one)
-    for one in with_direct_hops([replace(own[0], others=tuple(own[1:])) for own in same.values()]):
+    for one in direct_first((own[0].walk, replace(own[0], others=tuple(own[1:]))) for own in same.values()):
         own = replace(one, others=())
         ends = frozenset(own.ends)
         if one.others or not own.is_whole or len(ends) < 2 or ends not in seen:

@@ -89,14 +89,13 @@ class PlannedOrWalked(Retriever):
         if planned is None and not len(walked.evidence):
             named = [name for chunk in read.asked.read.chunks for name in chunk.entities if name.calls]
             walked = replace(walked, gaps=tuple(known_elsewhere(name.label) for name in named), is_judged=bool(named))
-        if planned is None:
-            return replace(walked, readings=lambda: self._all_readings(read, None, walked, session))
-        missing: tuple[Gap, ...] = ()
-        if walked.best_item is not None:
-            walked = without_lost_items(walked, session)  # what is found again is not looked up once more
-            missing = gaps(session, walked)
-        judged = replace(walked, gaps=missing, is_judged=True)
-        chosen = _one_of(planned, judged, read)
+        chosen = walked
+        if planned is not None:
+            missing: Iterable[Gap] = ()
+            if walked.best_item is not None:
+                walked = without_lost_items(walked, session)  # what is found again is not looked up once more
+                missing = gaps(session, walked)
+            chosen = _one_of(planned, replace(walked, gaps=tuple(missing), is_judged=True), read)
         return replace(chosen, readings=lambda: self._all_readings(read, planned, walked, session))
 
     def _all_readings(

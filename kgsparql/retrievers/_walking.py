@@ -33,6 +33,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, local_name
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
 NextStepT = TypeVar("NextStepT", bound="NextStep")
+T = TypeVar("T")
 
 SAMPLE = 20  # paths, or ends of a path, from which the kinds of the terms along the path are taken
 SHOWN = 50  # ways of a line that are shown, and whose triples are cited
@@ -416,9 +417,8 @@ def query_through(ways: Sequence[Path]) -> Query:
     return path_queries.walk_triples(walk.path, [walk.start], ends, limit=1_000, through=named)
 
 
-def direct_first(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
-    """Put each direct fact before what continues it."""
-    begun = [(item.paths[0].start, item.paths[0].hops[0].step) for item in items]
-    direct = {begins: place for place, begins in enumerate(begun) if len(items[place].paths[0]) == 1}
-    places = dict.fromkeys(place for i, begins in enumerate(begun) for place in (direct.get(begins, i), i))
-    return [items[place] for place in places]
+def direct_first(found: Iterable[tuple[Walk, T]]) -> list[T]:
+    """Put what is found by one step before what goes on from it, and what is found by each walk once."""
+    known = {(walk.start, walk.path.steps): one for walk, one in found}
+    keys = dict.fromkeys(key for start, steps in known for key in ((start, steps[:1]), (start, steps)))
+    return [known[key] for key in keys if key in known]

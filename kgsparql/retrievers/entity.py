@@ -122,7 +122,7 @@ class Entity(Retriever):
                 cards = _card_terms(_facts_on_cards(matched, groups))
                 named = [*matched, *(text.predicate for text in about), *cards]  # so one query fetches all
                 shown = line_items(best, session, named=named)
-                items += direct_first(_with_ends(shown, best, groups))
+                items += direct_first((item.paths[0].walk, item) for item in _with_ends(shown, best, groups))
             with session.within_budget():
                 items += self._passage_items(matched, groups, about, session)
         evidence = Evidence(items)

@@ -160,7 +160,7 @@ class MindMap(Retriever):
             if not paths and self.two_hop_when_single:
                 beyond = lines_beyond(around, session, frontier=_FRONTIER)
                 lines += _best_lines(beyond, self.paths_kept, "two-hop paths", session)
-        lines = direct_first(sorted(lines, key=lambda item: -item.score))
+        lines = direct_first((item.paths[0].walk, item) for item in sorted(lines, key=lambda item: -item.score))
         if session.complete:
             with session.within_budget():
                 lines = _completed_lines(lines, session)

@@ -44,9 +44,8 @@ from kgsparql.retrievers._listed_paths import (
     numbered_list,
     others_named,
     restrict_to_shared,
-    with_direct_hops,
 )
-from kgsparql.retrievers._walking import SAMPLE, note_order
+from kgsparql.retrievers._walking import SAMPLE, direct_first, note_order
 
 # Paths that are scored by their wordings and ends, those first whose predicates fit the words of the question best:
 # where a chooser reads them, and for each path that is kept where the ranker takes the best. More change nothing.
@@ -149,7 +148,7 @@ class PathRanking(Retriever):
             name = one.link.label
             cut = Cut("ends", SAMPLE, None, name, f"paths from {name}: {SAMPLE} ends are shown; there may be more")
             cuts = (cut,) if len(one.ends) >= SAMPLE else ()
-            if item := known_item(one.enumeration.walk(one.path), one.ends, cuts, session.labels):
+            if item := known_item(one.walk, one.ends, cuts, session.labels):
                 items.append(replace(item, score=one.score))
         return Evidence(items)
 
@@ -211,7 +210,7 @@ class PathRanking(Retriever):
         if sum(map(len, kept.values())) > shortlist:
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, worded=0)]
             ranked = sorted(found, key=attrgetter("score"), reverse=True)
-            best = with_direct_hops(ranked, shortlist)
+            best = direct_first((one.walk, one) for one in ranked)[:shortlist]
             direct = [one for one in ranked if len(one.path.steps) == 1 and one not in best][:_SHORTLIST]
             best += direct if is_read else []
             kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
@@ -245,7 +244,7 @@ class PathRanking(Retriever):
         return found
 
     def _items_of(self, chosen: Sequence[LikelyPath], session: Session) -> list[EvidenceItem]:
-        walks = [one.enumeration.walk(one.path) for one in chosen]
+        walks = [one.walk for one in chosen]
         limit = ENDS if session.complete else SAMPLE
         last = session.compared_labels([walk.path.steps[-1].predicate for walk in walks])
         question = session.masked_question

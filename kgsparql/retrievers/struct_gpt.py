@@ -136,10 +136,9 @@ class StructGPT(Retriever):
         was_asked = find_links(session)
         walked = _Walked(_frontiers_at(topics(session)), asks_again=not was_asked)
         found = []
-        step: list[FoundFacts] = []
         answer = None
         for number in range(1, self.max_steps + 1):
-            step = []
+            step: list[FoundFacts] = []
             with session.within_budget():
                 step = shown_facts(self._step_facts(walked, session), session, tokens=self.fact_tokens)
                 found += step

@@ -74,7 +74,7 @@ class RateLimiter:
     def _keeps(self, request: SparqlRequest) -> bool:
         return self._is_kept and request.profile.is_public and not Address.parse(request.url).is_loopback
 
-    def enter(self, request: SparqlRequest, *, is_again: bool = False) -> None:
+    def enter(self, request: SparqlRequest, *, is_again: bool) -> None:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
 
         :param is_again: the request was sent before, and so it came before those who are in line.
@@ -91,7 +91,7 @@ class RateLimiter:
                 self._line.remove(ticket)
                 self._changed.notify_all()
 
-    def leave(self, request: SparqlRequest, closed_s: float | None = None) -> None:
+    def leave(self, request: SparqlRequest, closed_s: float | None) -> None:
         """Keep what was learned from a query that is over, and let the next go.
 
         :param closed_s: seconds for which nobody may ask.

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import rdflib
 
+_OF_TRIPLES = ("ttl", "trig", "nt", "jsonld", "rdf")
 FORMATS: dict[Form, tuple[str, ...]] = {
     "SELECT": ("table", "json", "csv", "tsv", "xml"),
     "ASK": ("table", "json", "xml"),
-    "CONSTRUCT": ("ttl", "trig", "nt", "jsonld", "rdf"),
-    "DESCRIBE": ("ttl", "trig", "nt", "jsonld", "rdf"),
+    "CONSTRUCT": _OF_TRIPLES,
+    "DESCRIBE": _OF_TRIPLES,
 }
 """The formats of each form of query; the first is the one for people."""
 

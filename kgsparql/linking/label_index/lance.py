@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_texts, pack
-from kgsparql.linking.label_index.search import Progress, Rows, silent
+from kgsparql.linking.label_index.search import Progress, Rows
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.embedding import Embedder
 from kgsparql.storage.files import keep_newest, remove_leftovers, writer_lock
@@ -72,7 +72,7 @@ def opened_index(tables: Tables, manifest: Mapping[str, Any], embedder: Embedder
 
 def built_index(
     read: Callable[[], Rows], content: Mapping[str, Any], directory: Path, embedder: Embedder | None, *,
-    progress: Progress = silent, made_of: Sequence[str] = (), wait_s: float = 0.0,
+    progress: Progress, made_of: Sequence[str], wait_s: float,
 ) -> PackedLabels:  # fmt: skip
     """Build an index and open it; none of the steps is done twice, so that a run which was stopped goes on.
 

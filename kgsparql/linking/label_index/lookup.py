@@ -35,9 +35,7 @@ class FoundLabels(PackedLabels):
     :param common: words that more labels have than were read.
     """
 
-    def __init__(
-        self, rows: Iterable[LabelRow], embedder: Embedder | None = None, common: Collection[str] = ()
-    ) -> None:
+    def __init__(self, rows: Iterable[LabelRow], embedder: Embedder | None, common: Collection[str] = ()) -> None:
         super().__init__(packed_bytes(rows), embedder)
         self.embedder = embedder
         self._common = common

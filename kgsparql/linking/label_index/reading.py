@@ -7,7 +7,7 @@ import re
 import threading
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -74,15 +74,19 @@ def read_labels(
     ``title`` count too when their texts tell things apart. What has no name, or only names in languages other than
     English, gets the end of its IRI too, if that means something to a person.
     """
-    with _no_garbage_collection():
-        try:
-            return _Reader(graph, progress, cancel or threading.Event()).labels()
-        except EndpointTimeoutError as error:
-            raise too_many(graph, "it takes too long") from error
-        except EndpointReplyError as error:
-            if error.code != "E_LIMIT":
-                raise
-            raise too_many(graph, "they are too large for one reply") from error
+    was_on = gc.isenabled()
+    gc.disable()  # millions of values are made and all are kept, so it would only cost a quarter
+    try:
+        return _Reader(graph, progress, cancel or threading.Event()).labels()
+    except EndpointTimeoutError as error:
+        raise too_many(graph, "it takes too long") from error
+    except EndpointReplyError as error:
+        if error.code != "E_LIMIT":
+            raise
+        raise too_many(graph, "they are too large for one reply") from error
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
@@ -91,18 +95,6 @@ def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
         f"{graph.name}: its labels cannot all be read: {why}",
         hint="questions look them up, none is indexed", limit="labels",
     )  # fmt: skip
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off: millions of values are made and all are kept, so it would only cost a quarter."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Gathered(Generic[_Row]):

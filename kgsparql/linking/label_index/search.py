@@ -69,7 +69,7 @@ def clean_text(text: str) -> str:
     return text[: MAX_TEXT_CHARACTERS + 100].strip()[:MAX_TEXT_CHARACTERS]
 
 
-def label_row(iri: str, text: str, *, role: Role = "label", language: str = "") -> LabelRow | None:
+def label_row(iri: str, text: str, *, role: Role = "label", language: str) -> LabelRow | None:
     """Make the row of a name, its text cleaned; ``None`` for a name that is empty, or only the IRI."""
     name = clean_text(text)
     key = normalised(name)
