@@ -190,15 +190,14 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> Evidence
         more_are="more between" if is_spread else "more",
     )  # fmt: skip
     query = path_queries.answers(
-        walk.path, walk.start,
-        constraints=walk.constraints,
+        walk,
         without_start=len(one.ends) + len(left_out) < len(one.met.items),
         without_blank=any(isinstance(end, BlankNode) for end in left_out),
         without_statements=any(isinstance(end, IRI) for end in left_out),
     )  # fmt: skip
     if one.cells:
         columns = list(dict.fromkeys(other.path for other in one.columns))
-        query = path_queries.table(walk.path, walk.start, columns, at=one.row_at, answers=query)
+        query = path_queries.table(walk, columns, at=one.row_at, answers=query)
     return EvidenceItem(
         kind="path", text=f"{text} (where {told})" if told else text,
         triples=tuple(CitedTriple(*hop) for hop in dict.fromkeys(hops)), query=query,

@@ -292,10 +292,7 @@ def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
 
 def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
     """Find every term that each walk leads to, the start too, in the order of text; one query for 50 walks."""
-    arms = [
-        path_queries.walk(walk.path, [walk.start], limit=limit + 1, constraints=walk.constraints, number=i)
-        for i, walk in enumerate(walks)
-    ]
+    arms = [path_queries.walk(walk, limit=limit + 1, number=i) for i, walk in enumerate(walks)]
     return _items_of_walks("ends", graph, walks, arms, limit, item_of=lambda _, found: found["end"], key=order_key)
 
 
@@ -311,8 +308,7 @@ def walk_ways(
     size = graph.chunk_size
     arms = [
         path_queries.walk_triples(
-            walk.path, [walk.start], some, limit=limit + 1, constraints=walk.constraints, number=i,
-            through=through[i] if through else None,
+            walk, some, limit=limit + 1, number=i, through=through[i] if through else None,
         )
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
         for some in ([None] if own is None else [own[j : j + size] for j in range(0, len(own), size)])

@@ -87,7 +87,7 @@ class MadeQuestion:
     @property
     def query(self) -> Query:
         """The query that finds the answers."""
-        return path_queries.answers(self.walk.path, self.walk.start, without_start=True, without_blank=True)
+        return path_queries.answers(self.walk, without_start=True, without_blank=True)
 
 
 def make(

@@ -20,11 +20,10 @@ _STRING_TYPES = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1
 
 
 def walk_triples(
-    path: PropertyPath, starts: Iterable[IRI], ends: Iterable[Term] | None = None, *, limit: int,
-    through: Mapping[int, Iterable[Term]] | None = None, constraints: Sequence[Constraint] = (),
-    number: int | None = None, ends_only: bool = False,
+    walk: Walk, ends: Iterable[Term] | None = None, *, limit: int,
+    through: Mapping[int, Iterable[Term]] | None = None, number: int | None = None, ends_only: bool = False,
 ) -> Query:  # fmt: skip
-    """Ask for every path along a property path; the terms are ``?n0``, ``?n1`` …
+    """Ask for every path along a walk; the terms are ``?n0``, ``?n1`` …
 
     The terms that constraints lead to are ``?c0``, ``?c1`` …, in the order of the constraints. A step that inverts the
     one before it does not return to the term just left.
@@ -38,20 +37,19 @@ def walk_triples(
     :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
     :param ends_only: ask for the distinct ends alone: ``?n0`` (the start) and ``?end``.
     """
-    starts = list(starts)
-    nodes, given = _node_variables(path), {0: list[Term](starts)}
+    nodes, given = _node_variables(walk.path), {0: list[Term]([walk.start])}
     given |= {i: list(terms) for i, terms in (through or {}).items()}
     if ends is not None:
-        given[len(path.steps)] = list(ends)
+        given[len(walk.path.steps)] = list(ends)
     by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
-    head = ["?n0", f"({nodes[-1]} AS ?end)"] if ends_only else [*nodes, *(f"?c{i}" for i in range(len(constraints)))]
+    asides = (f"?c{i}" for i in range(len(walk.constraints)))
+    head = ["?n0", f"({nodes[-1]} AS ?end)"] if ends_only else [*nodes, *asides]
     head += [] if number is None else [f"({int(number)} AS ?walk)"]
     body = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
-    body += f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
+    body += f"{_path_patterns(walk.path, nodes)}{_constraint_patterns(walk.constraints, nodes)}"
     body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_str_values(terms)}))\n" for i, terms in by_text.items())
     text = f"SELECT DISTINCT {' '.join(head)} WHERE {{\n{body}}}\nLIMIT 1000"
-    walks = tuple(Walk(start, path, tuple(constraints)) for start in starts)
-    query = Query("walk" if ends_only else "walk_triples", text, walks=walks)
+    query = Query("walk" if ends_only else "walk_triples", text, walks=(walk,))
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 
@@ -60,23 +58,23 @@ walk = partial(walk_triples, ends_only=True)
 
 
 def answers(
-    path: PropertyPath, start: IRI, *, constraints: Sequence[Constraint] = (), without_start: bool = False,
-    without_blank: bool = False, without_statements: bool = False, place: int | None = None,
+    walk: Walk, *, without_start: bool = False, without_blank: bool = False, without_statements: bool = False,
+    place: int | None = None,
 ) -> Query:  # fmt: skip
-    """Write what people are shown for a path: a property path where that is equivalent, else triple patterns.
+    """Write what people are shown for a walk: a property path where that is equivalent, else triple patterns.
 
     :param place: after so many steps the answers are met, where they are not at the end.
     """
-    first = str(validated(start))
+    path, first = walk.path, str(validated(walk.start))
     left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
     place = len(path.steps) if place is None else place
-    if not path.goes_back and not constraints and place == len(path.steps):
+    if not path.goes_back and not walk.constraints and place == len(path.steps):
         kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
         kept_out += "".join(f" {text}" for text in left_out)
         return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {path_text(path)} ?answer{kept_out} }}")
     nodes = [first, *_node_variables(path)[1:]]
     nodes[place] = "?answer"
-    body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
+    body = f"{_path_patterns(path, nodes)}{_constraint_patterns(walk.constraints, nodes)}"
     kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
     if without_start and kept_out not in body:
         body += kept_out
@@ -84,8 +82,8 @@ def answers(
     return Query("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 
-def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at: int, answers: Query) -> Query:
-    """Ask for a table: each answer of a path with its row, and what other paths of the same beginning say of it.
+def table(walk: Walk, columns: Sequence[PropertyPath], *, at: int, answers: Query) -> Query:
+    """Ask for a table: each answer of a walk with its row, and what other paths of the same beginning say of it.
 
     ``?row`` is the term that the beginning leads to (``?answer`` where that is the end of the path); ``?value2``,
     ``?value3`` … are what the columns lead to, where they lead anywhere.
@@ -93,7 +91,7 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
     :param at: the steps of the beginning, which all columns share.
     :param answers: the query of the path alone, as :func:`answers` makes it.
     """
-    nodes = [str(validated(start)), *_node_variables(path)[1:-1], "?answer"]
+    path, nodes = walk.path, [str(validated(walk.start)), *_node_variables(walk.path)[1:-1], "?answer"]
     nodes[at] = nodes[at] if at == len(path.steps) else "?row"
     body = f"  {{ {answers.text} }}\n{_path_patterns(path, nodes)}"
     head = dict.fromkeys([nodes[at], "?answer"])

@@ -221,4 +221,4 @@ def _queries_of(item: EvidenceItem, answer: Answer) -> Iterator[Query]:
     for path in item.paths:
         places = [place for place, term in enumerate(path.terms) if place and term in best]
         if places and isinstance(path.start, IRI):
-            yield answers(path.property_path, path.start, place=places[-1])
+            yield answers(path.walk, place=places[-1])

@@ -299,8 +299,7 @@ def _fact_item(one: FoundFacts, session: Session) -> EvidenceItem:
     is_whole = not one.cuts and len(one.shown) == len(one.units)
     arms = [
         path_queries.walk_triples(
-            walk.path, [walk.start], None if is_whole else ends,
-            limit=max(1_000, 2 * len(ends)), constraints=walk.constraints, number=number,
+            walk, None if is_whole else ends, limit=max(1_000, 2 * len(ends)), number=number
         )
         for number, (walk, ends) in enumerate(reached[:MAX_ARMS])
     ]  # fmt: skip

@@ -400,7 +400,7 @@ def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
     labels = session.labels([walk.start, *walk.path.predicates], in_grace=True)
     known = line.count if line.exact else None
     cut = Cut("ends", len(line.ways), known, walk_text(walk, labels))
-    every = path_queries.walk_triples(walk.path, [walk.start], limit=1_000)  # blank nodes, not shown, too
+    every = path_queries.walk_triples(walk, limit=1_000)  # blank nodes, not shown, too
     return item_of_ways(
         line.ways, every if is_whole else query_through(line.ways), session,
         lambda named: line_text(line, named, shown=_MAX_ENDS_TOLD // (1 + is_long)),
@@ -413,8 +413,7 @@ def query_through(ways: Sequence[Path]) -> Query:
     places = [dict.fromkeys(terms) for terms in zip(*(way.terms for way in ways), strict=True)]
     named = {at: own for at, own in enumerate(places) if at and not any(isinstance(t, BlankNode) for t in own)}
     ends = named.pop(len(places) - 1, None)
-    walk = ways[0].walk
-    return path_queries.walk_triples(walk.path, [walk.start], ends, limit=1_000, through=named)
+    return path_queries.walk_triples(ways[0].walk, ends, limit=1_000, through=named)
 
 
 def direct_first(found: Iterable[tuple[Walk, T]]) -> list[T]:

@@ -25,7 +25,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, PropertyPath, Step
+from kgsparql.rdf.paths import Hop, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered, only_numbers
@@ -232,10 +232,10 @@ def _with_ends(
         if item.cuts or len(line.path.steps) > 1 or len(line.ends) < 2:
             with_ends.append(item)
             continue
-        start = as_iri(line.start)
-        mediators = left_out.get((start, line.path.steps[0]), ())
+        walk = line.ways[0].walk
+        mediators = left_out.get((walk.start, walk.path.steps[0]), ())
         query = path_queries.answers(
-            line.path, start,
+            walk,
             without_blank=any(isinstance(term, BlankNode) for term in mediators),
             without_statements=any(isinstance(term, IRI) for term in mediators),
         )  # fmt: skip
@@ -286,7 +286,7 @@ def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], sessi
         subject, predicate, literal = triple
         part = _best_part(literal.value, session)
         named = frozenset(m.term for m in matcher.mentions(part)) | {subject}
-        query = path_queries.walk_triples(PropertyPath((Step(predicate),)), [subject], [literal], limit=1)
+        query = path_queries.walk_triples(Walk(subject, PropertyPath((Step(predicate),))), [literal], limit=1)
         text = f"{names[subject]} ({names[predicate]}): {part}"
         item = EvidenceItem("passage", text, (CitedTriple(triple),), query)
         yield named & similarity.keys(), item

@@ -27,7 +27,7 @@ from kgsparql.models.chat_completion import Call, fenced
 from kgsparql.models.replies import mentions
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path
-from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
+from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered
 from kgsparql.retrievers._walking import (
@@ -153,7 +153,7 @@ class MindMap(Retriever):
         scored = []
         for path, candidate in zip(kept, candidates_of_ways([[path] for path in kept], session), strict=True):
             ends = None if isinstance(path.end, BlankNode) else [path.end]
-            query = path_queries.walk_triples(path.property_path, [as_iri(path.start)], ends, limit=SHOWN)
+            query = path_queries.walk_triples(path.walk, ends, limit=SHOWN)
             scored.append((path, query, candidate.score or 0.0))
         paths = sorted(path_items(scored, session), key=lambda item: -item.score)
         with session.within_budget():

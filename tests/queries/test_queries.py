@@ -231,18 +231,18 @@ def test_the_base_direction_of_a_literal_is_kept() -> None:
     ],
 )  # fmt: skip
 def test_walk_finds_the_ends(graph: KnowledgeGraph, steps: tuple[str, ...], ends: set[str]) -> None:
-    found = values(graph, path_queries.walk(path(*steps), [ex("marie")], limit=100), "n0", "end")
+    found = values(graph, path_queries.walk(Walk(ex("marie"), path(*steps)), limit=100), "n0", "end")
     assert found == {(ex("marie"), ex(end)) for end in ends}
 
 
 def test_walk_triples_has_every_way(graph: KnowledgeGraph) -> None:
     two = path("award", "^award")
-    ways = graph.select(path_queries.walk_triples(two, [ex("pierre")], [ex("marie")], limit=100))
+    ways = graph.select(path_queries.walk_triples(Walk(ex("pierre"), two), [ex("marie")], limit=100))
     assert [(s["n0"], s["n2"]) for s in ways] == [(ex("pierre"), ex("marie"))]
     assert isinstance(ways[0]["n1"], BlankNode)
-    every = values(graph, path_queries.walk_triples(two, [ex("pierre")], limit=100), "n2")
+    every = values(graph, path_queries.walk_triples(Walk(ex("pierre"), two), limit=100), "n2")
     assert every == {(ex("marie"),), (ex("henri"),)}
-    literal = path_queries.walk_triples(path("award", "year"), [ex("marie")], [Literal(1911)], limit=100)
+    literal = path_queries.walk_triples(Walk(ex("marie"), path("award", "year")), [Literal(1911)], limit=100)
     assert len(graph.select(literal)) == 1
 
 
@@ -251,20 +251,20 @@ def test_L13_an_end_of_a_regional_language_is_found_by_its_text_whatever_the_cas
     """An engine that keeps ``en-GB`` as it is finds no ``en-gb``, which is how all terms are written here."""
     tagged = [Literal("grey", language=tag) for tag in ("en-GB", "en")]
     held = engine_from_quads(engine, [pyoxigraph.Quad(ex("house"), ex("colour"), text) for text in tagged])
-    regional = path_queries.walk_triples(path("colour"), [ex("house")], tagged[:1], limit=9)
+    regional = path_queries.walk_triples(Walk(ex("house"), path("colour")), tagged[:1], limit=9)
     assert 'FILTER(STR(?n1) IN ("grey"))' in regional.text
     assert "@en-" not in regional.text
     assert Literal("grey", language="en-GB") in {s["n1"] for s in held.select(regional)}
     (found,) = walk_ways(held, [Walk(ex("house"), path("colour"))], [tagged[:1]])
     assert [way.path.end for way in found.items] == tagged[:1]
-    plain = path_queries.walk_triples(path("colour"), [ex("house")], tagged[1:], limit=9)
+    plain = path_queries.walk_triples(Walk(ex("house"), path("colour")), tagged[1:], limit=9)
     assert 'VALUES ?n1 { "grey"@en }' in plain.text
 
 
 @pytest.mark.parametrize("steps", [("field", "partOf"), ("^field",), ("field", "^field")])
 def test_answers_says_the_same_as_the_walk(graph: KnowledgeGraph, steps: tuple[str, ...]) -> None:
-    short = values(graph, path_queries.answers(path(*steps), ex("marie")), "answer")
-    assert short == values(graph, path_queries.walk(path(*steps), [ex("marie")], limit=100), "end")
+    short = values(graph, path_queries.answers(Walk(ex("marie"), path(*steps))), "answer")
+    assert short == values(graph, path_queries.walk(Walk(ex("marie"), path(*steps)), limit=100), "end")
 
 
 def test_answers_may_leave_out_blank_nodes() -> None:
@@ -277,9 +277,9 @@ def test_answers_may_leave_out_blank_nodes() -> None:
     for engine in ENGINES:
         graph = engine_from_quads(engine, quads)
         for steps, named in ((("p",), {ex("b")}), (("p", "^p"), {ex("c")}), (("p", "^p", "p"), {Literal(1), ex("b")})):
-            kept = path_queries.answers(path(*steps), ex("a"), without_blank=True)
+            kept = path_queries.answers(Walk(ex("a"), path(*steps)), without_blank=True)
             assert values(graph, kept, "answer") == {(end,) for end in named}, (engine, steps)
-            everything = values(graph, path_queries.answers(path(*steps), ex("a")), "answer")
+            everything = values(graph, path_queries.answers(Walk(ex("a"), path(*steps))), "answer")
             assert any(isinstance(end, BlankNode) for (end,) in everything)
 
 

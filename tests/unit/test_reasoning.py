@@ -10,7 +10,7 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.models.replies import said_answer, said_sentences
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop
-from kgsparql.rdf.terms import Triple, as_iri
+from kgsparql.rdf.terms import Triple
 from kgsparql.retrievers._reasoning import FactSheet, answered, segments
 from kgsparql.retrievers._walking import path_items
 from tests.world import ex, linked, session_of
@@ -35,7 +35,7 @@ def path(start: str, *words: str) -> Path:
 
 
 def found(paths: Sequence[Path], session: Session) -> Retrieval:
-    queries = [path_queries.walk_triples(p.property_path, [as_iri(p.start)], None, limit=9) for p in paths]
+    queries = [path_queries.walk_triples(p.walk, limit=9) for p in paths]
     return Retrieval(Evidence(path_items([(p, q, 1.0) for p, q in zip(paths, queries, strict=True)], session)))
 
 
