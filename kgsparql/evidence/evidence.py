@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias, overload
@@ -131,14 +132,14 @@ class Evidence:
     """
 
     def __init__(self, items: Iterable[EvidenceItem] = ()) -> None:
-        counts: dict[ItemKind, int] = {}
+        counts = Counter[ItemKind]()
         self._items: dict[str, EvidenceItem] = {}
         for item in items:
             if not item.marker:
-                counts[item.kind] = counts.get(item.kind, 0) + 1
+                counts[item.kind] += 1
                 item = replace(item, marker=f"{_LETTERS[item.kind]}{counts[item.kind]}")  # noqa: PLW2901
             elif (number := item.marker[1:]).isdecimal():
-                counts[item.kind] = max(counts.get(item.kind, 0), int(number))
+                counts[item.kind] = max(counts[item.kind], int(number))
             self._items[item.marker] = item
 
     def __iter__(self) -> Iterator[EvidenceItem]:
@@ -195,9 +196,8 @@ class Evidence:
 
 
 def _triple_columns(cited: CitedTriple, labels: Labels) -> Json:
-    source = cited.sources[0] if cited.sources else None
     columns: Json = {"direction": cited.direction, "verified": cited.verified}
-    if source is not None:
+    for source in cited.sources[:1]:
         columns |= {"graph": source.graph, "named_graph": source.named_graph}
     for name, term in zip(("subject", "predicate", "object"), cited.triple, strict=True):
         columns |= {name: python_value(term), f"{name}_label": labels.get(term) or own_label(term).text}
@@ -283,7 +283,7 @@ def _confirmed_item(
     """Mark the triples of an item, with a query for each graph that holds some, where none holds them all."""
     queries: tuple[SourceQuery, ...] = ()
     if len(parts) > 1:
-        plain, own = [c.triple for c in item.triples if has_a_name(c.triple)], dict[str, list[Triple]]()
+        plain, own = [c.triple for c in item.triples if has_a_name(c.triple)], {}
         for part in parts:
             own[part.source.graph] = [t for t in plain if t in part.held or unknown.get(t) == (part.source,)]
         if all(len(held) < len(plain) for held in own.values()):

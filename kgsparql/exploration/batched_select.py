@@ -72,7 +72,7 @@ class StepUse(NamedTuple):
     @classmethod
     def of(cls, found: Mapping[Term, set[Term]], kept: int) -> StepUse:
         """Summarise what a step leads to from each term that has it."""
-        ends = sorted(set[Term]().union(*found.values()), key=str)
+        ends = sorted(set().union(*found.values()), key=str)
         return cls(len(found), max(map(len, found.values())), tuple(ends[:kept]))
 
 

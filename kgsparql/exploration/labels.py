@@ -167,8 +167,7 @@ def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("e
     :raises EndpointReplyError: if nothing is found, but an endpoint cut its result.
     """
     predicates = graph.naming.names
-    tags = dict.fromkeys(tag.lower() for tag in (*languages, "en", "mul"))
-    literals = [Literal(text), *(text_literal(text, tag) for tag in tags)]
+    literals = [Literal(text), *(text_literal(text, tag.value) for tag in language_ranges(languages))]
     query = Query.load("by_label").bind(predicate=predicates)
     batched = select_about(graph, [query], literals, parameter="label")
     found = _entities_in(batched.seen)
@@ -246,9 +245,8 @@ def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequenc
     items: list[Triple] = []
     for entity in starts:
         for predicate in DESCRIPTIONS:
-            literals = groups.get((entity, predicate), [])
-            best = min((language_rank(literal.language, languages) for literal in literals), default=None)
-            kept = [literal for literal in literals if language_rank(literal.language, languages) == best]
+            ranks = {text: language_rank(text.language, languages) for text in groups.get((entity, predicate), ())}
+            kept = [text for text, rank in ranks.items() if rank == min(ranks.values())]
             items.extend(Triple(entity, predicate, literal) for literal in sorted(kept, key=order_key))
     return Found(tuple(items), cuts)
 

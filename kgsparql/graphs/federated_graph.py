@@ -210,7 +210,7 @@ class FederatedGraph(KnowledgeGraph):
 
     def _select_counted(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
         """Return the solution of a query of nothing but numbers of things, counted here; of another it is none."""
-        numbers, counted = list[g.Values](), list[Solutions]()
+        numbers, counted = [], []
         for one in parts[0].group:
             match one:
                 case g.Select(((number, g.Aggregate("COUNT", Variable() as of)),), group, _, (), None) if all(
@@ -239,11 +239,11 @@ class FederatedGraph(KnowledgeGraph):
             for place, found in self._replies(query, deadline).items():
                 for solution in found:
                     self._held[some[cast("Literal", solution["n"])]].add(place)
-        return set[int]().union(*map(self._holders_of, groups))
+        return set().union(*map(self._holders_of, groups))
 
     def _holders_of(self, group: g.Group) -> set[int]:
         own = [self._held[fact] for fact in _required_facts(group)]
-        return set[int]().union(*own, *map(self._holders_of, _inner_groups(group))) if all(own) else set()
+        return set().union(*own, *map(self._holders_of, _inner_groups(group))) if all(own) else set()
 
     def _is_joined(self, group: g.Group) -> bool:
         """Tell whether a solution of a group may be of more than one triple, and so of different graphs."""
@@ -273,7 +273,7 @@ class FederatedGraph(KnowledgeGraph):
                 ends[hop.start, hop.step].add(hop.end)
                 store.add(ox.Quad(*hop.triple))
             reached = {
-                walk: set[Term]().union(*(ends.get((node, walk.path.steps[hops]), ()) for node in nodes))
+                walk: set().union(*(ends.get((node, walk.path.steps[hops]), ()) for node in nodes))
                 for walk, nodes in reached.items()
                 if hops < len(walk.path.steps)
             }
@@ -357,7 +357,7 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
     >>> at, str(own.object)
     (1, '_:b7')
     """
-    places = set[int]()
+    places = set()
 
     def local(node: BlankNode) -> BlankNode:
         if found := _NODE_OF_MEMBER.fullmatch(node.value):

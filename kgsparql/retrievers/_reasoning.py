@@ -283,7 +283,7 @@ def _chains_to(wanted: Set[Term], used: Sequence[ReadLine], sheet: FactSheet, se
 
 
 def _ends_by_fact(ways: Iterable[Path], session: Session) -> dict[tuple[Term, PropertyPath], set[Term]]:
-    ends = defaultdict[tuple[Term, PropertyPath], set[Term]](set)
+    ends = defaultdict(set)
     for fact in (fact for way in ways for fact in _facts_of(way, session)):
         ends[fact.start, fact.property_path].add(fact.end)
     return ends

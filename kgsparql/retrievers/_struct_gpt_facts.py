@@ -195,7 +195,7 @@ def _fetched_neighbours(
     known: KnownNeighbours = dict.fromkeys(wanted, ((), ()))
     for group in found.items:
         where = f"{group.entity} {group.step}"
-        paths, mediated = list[Path](), list(group.mediated)
+        paths, mediated = [], list(group.mediated)
         cuts = [cut for cut in found.cuts if cut.where == where]
         for hop in group.hops:
             further = [Path(group.entity, (hop, next_)) for next_ in beyond.get(hop.end, ()) if may_follow(hop, next_)]

@@ -90,13 +90,13 @@ class Trial:
         right = {}
 
         def passes(part: str, total: int, results: Iterable[bool]) -> bool:
-            hits, misses = 0, 0
+            tried = []
             for is_right in results:
-                hits, misses = hits + is_right, misses + (not is_right)
-                if misses > _ALLOWED_MISSES * total:
+                tried.append(is_right)
+                if tried.count(False) > _ALLOWED_MISSES * total:
                     break
-            right[part] = [hits, hits + misses]
-            return hits + misses > 0 and total - hits <= _ALLOWED_MISSES * total
+            right[part] = [sum(tried), len(tried)]
+            return len(tried) > 0 and total - sum(tried) <= _ALLOWED_MISSES * total
 
         chooses = passes("lists", len(items), self._list_results(items))
         writes = chooses and passes("plans", len(plans), map(self._writes_plan, plans))
@@ -115,7 +115,7 @@ class Trial:
 
     def _chosen_rightly(self, items: Sequence[_Item], *, is_turned: bool) -> list[bool]:
         """Have one line chosen for each question; those of a question stand together, the right one anywhere."""
-        places = list[tuple[_Item, str]]()
+        places = []
         for number, item in enumerate(items, 1):
             listed = item["paths"][item.get("lacks_it", False) :]
             at = number % len(listed)

@@ -258,7 +258,7 @@ def places_by_likeness(question: str, texts: Sequence[str], session: Session) ->
 
     Of very many, those that share most words with it are compared by meaning: to embed a whole hub takes seconds.
     """
-    order, rest = list(range(len(texts))), list[int]()
+    order, rest = list(range(len(texts))), []
     if len(texts) > _MAX_COMPARED_BY_MEANING and not isinstance(session.ranker, BM25Ranker):
         session.notes.add_cuts([Cut("names compared by meaning", _MAX_COMPARED_BY_MEANING, len(texts))])
         order = _places_by_score(BM25Ranker().rank(question, texts))

@@ -144,7 +144,7 @@ class MindMap(Retriever):
             )
         # An equal share for each entity, so that the first does not take them all.
         share = min(_LINES_PER_ENTITY, max(1, self.neighbour_lines // max(1, len(entities))))
-        telling, lines = without_inverse_lines(around) if self.merge_inverses else around, list[EvidenceItem]()
+        telling, lines = without_inverse_lines(around) if self.merge_inverses else around, []
         for entity in entities[: self.neighbour_lines]:
             with session.within_budget():
                 own = [line for line in telling if line.start == entity]

@@ -227,7 +227,7 @@ class ThinkOnGraph(Retriever):
         by_place = grouped((offer.place, (offer, weight)) for (offer, _), weight in weighed)
         weights = [own[: self.width] for own in by_place.values()]
         by_model = choices[0].chosen_by == "model"
-        of_all, chosen = sum(weight for own in weights for _, weight in own), list[Offer]()
+        of_all, chosen = sum(weight for own in weights for _, weight in own), []
         for own in weights:
             total = sum(weight for _, weight in own) if by_model else of_all
             chosen += [replace(offer, share=weight / total if total else 1 / len(own)) for offer, weight in own]

@@ -257,8 +257,8 @@ def _probes_found(probes: Iterable[Probe], run: Run) -> set[Probe]:
         group: g.Group = (g.Values(n, (Literal(str(number)),)), *facts)
         queries.append(g.select_query("why_nothing", g.Select(((n, None),), group, limit=1)))
     result = run(check(Query.union(queries).text), timeout_s=_SECONDS)
-    numbers = {str(getattr(solution.get("n"), "value", "")) for solution in result.solutions}
-    return {facts for number, facts in enumerate(asked) if str(number) in numbers}
+    numbers = {solution.get("n") for solution in result.solutions}
+    return {facts for number, facts in enumerate(asked) if Literal(str(number)) in numbers}
 
 
 def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:

@@ -112,30 +112,23 @@ def _embedded_texts(
     import pyarrow as pa
 
     table, kept = _kept_vectors(tables, name, len(texts))
-    pending: list[NDArray[np.float32]] = []
-
-    def keep_pending() -> None:
-        nonlocal table, kept
-        if not pending:
-            return
-        vectors = np.concatenate(pending)
-        pending.clear()
-        end = kept + len(vectors)
-        columns = {
-            "number": pa.array(range(kept, end), pa.int64()),
-            "text": pa.array(texts[kept:end], pa.string()),
-            "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel(), pa.float32()), vectors.shape[1]),
-        }
-        table, kept = tables.written(name, pa.table(columns), table), end
-
-    try:
-        while (done := kept + sum(map(len, pending))) < len(texts):
-            pending.append(embedder.embed(texts[done : done + _BATCH_TEXTS]))
-            if len(pending) * _BATCH_TEXTS >= KEEP_EVERY:
-                keep_pending()
-            progress("embedding labels", min(done + _BATCH_TEXTS, len(texts)), len(texts))
-    finally:
-        keep_pending()
+    while kept < len(texts):
+        pending = []
+        try:
+            for at in range(kept, min(kept + KEEP_EVERY, len(texts)), _BATCH_TEXTS):
+                pending.append(embedder.embed(texts[at : at + _BATCH_TEXTS]))
+                progress("embedding labels", min(at + _BATCH_TEXTS, len(texts)), len(texts))
+        finally:
+            if pending:
+                vectors = np.concatenate(pending)
+                end = kept + len(vectors)
+                flat = pa.array(vectors.ravel(), pa.float32())
+                columns = {
+                    "number": pa.array(range(kept, end), pa.int64()),
+                    "text": pa.array(texts[kept:end], pa.string()),
+                    "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
+                }
+                table, kept = tables.written(name, pa.table(columns), table), end
     if len(texts) > EXACT_VECTORS:  # too many to compare them one by one
         with errors_translated(tables.directory):
             table.optimize()

@@ -324,7 +324,7 @@ def packed_bytes(rows: Iterable[LabelRow]) -> memoryview:
 def pack(rows: Iterable[LabelRow], stream: BinaryIO) -> dict[str, int]:
     """Write rows and all that finds them; return how many rows and different texts there are."""
     places: dict[str, int] = {}
-    of_rows, ends, texts, stems, small = array("I"), array("Q", [0]), set[int](), set[str](), 0
+    of_rows, ends, texts, stems, small = array("I"), array("Q", [0]), set(), set(), 0
     for row in rows:
         quoted = ",".join(map(_QUOTED, row[:-1]))
         ends.append(ends[-1] + stream.write(f"[{quoted},{row.degree}],".encode("utf-8", "replace")))
