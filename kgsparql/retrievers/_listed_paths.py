@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -265,17 +265,12 @@ def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Col
     >>> is_housekeeping("code", predicate, [key], [])
     True
     """
-    own = _name_words(name)
+    own = words(normalised(name))
     telling = _HOUSEKEEPING.intersection(own)
     if telling:
         return telling.isdisjoint(asked)
     looks_so = predicate in PICTURES_AND_PAGES or (bool(ends) and all(map(_is_code, ends)))
     return looks_so and {root(word) for word in own}.isdisjoint(root(word) for word in asked)
-
-
-@lru_cache(maxsize=4096)
-def _name_words(name: str) -> tuple[str, ...]:
-    return tuple(words(normalised(name)))
 
 
 def _is_code(end: Term) -> bool:

@@ -121,7 +121,8 @@ def planned_question(session: Session) -> PlannedQuestion:
         return PlannedQuestion(session.question, (), (), (), None, None, (), tuple(session.notes.texts), {})
     computed = None if answered is None else answered.computed or computed_plan(found, session)
     plans = [(own, own.plan) for own in (found.reading, *found.reading.others) if own.plan is not None]
-    named = [(chunk, term) for chunk in found.asked.read.chunks for term in _named_terms(chunk)]
+    chunks = found.asked.read.chunks
+    named = [(own, term) for own in chunks for term in (*(name.term for name in own.entities), *own.classes)]
     terms: list[Term] = [term for _, term in named]
     terms += [term for _, plan in plans for term in sorted(terms_in(plan), key=str)]
     labels = session.labels([*terms, *(() if computed is None else computed.terms)], in_grace=True)
@@ -146,10 +147,6 @@ def planned_question(session: Session) -> PlannedQuestion:
         candidates=tuple(candidates), chosen=candidates[0] if computed is not None else None, computed=computed,
         doubts=tuple(gap.text for gap in gaps), notes=tuple(session.notes.texts), labels=labels, confidence=confidence,
     )  # fmt: skip
-
-
-def _named_terms(chunk: Chunk) -> list[IRI | Literal]:
-    return [*(name.term for name in chunk.entities), *chunk.classes]
 
 
 def _kind_of_term(chunk: Chunk, term: IRI | Literal) -> OneOf["entity", "class", "text"]:

@@ -67,15 +67,15 @@ def topics(session: Session) -> list[LinkedEntity]:
     """List what a walk begins at: what is linked but for verbs and kinds of things, as `movie`, where more is named."""
     asked, read, own = session.asked, session.asked.read, session.asked.language
 
-    def is_common(at: int) -> bool:
-        text = read.texts[at]
+    def is_common(link: LinkedEntity) -> bool:
+        places = read.positions_between(link.mention.start, link.mention.end)
+        if len(places) != 1:
+            return False
+        at, text = places[0], read.texts[places[0]]
         is_said = text in own.verbs or own.is_participle(text) or read.is_type_word(at) or at in asked.noun
         return is_said and not read.is_capital(at)
 
-    places = [read.positions_between(link.mention.start, link.mention.end) for link in session.links]
-    common = [len(at) == 1 and is_common(at[0]) for at in places]
-    named = [link for link, is_no_name in zip(session.links, common, strict=True) if not is_no_name]
-    return named or list(session.links)
+    return [link for link in session.links if not is_common(link)] or list(session.links)
 
 
 def candidates_by_start(paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]], session: Session) -> list[Candidate]:

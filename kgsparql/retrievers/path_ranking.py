@@ -249,10 +249,9 @@ class PathRanking(Retriever):
         last = session.compared_labels([walk.path.steps[-1].predicate for walk in walks])
         question = session.masked_question
         columns = [
-            walk
-            for walk, one in zip(walks, chosen, strict=True)
-            if not one.by_ranker or word_overlap(question, last[walk.path.steps[-1].predicate])
-        ]
+            one.walk for one in chosen
+            if not one.by_ranker or word_overlap(question, last[one.path.steps[-1].predicate])
+        ]  # fmt: skip
         items = expanded_items(walks, session.labels, limit=limit, question=question, columns=columns)
         return [replace(item, score=one.score) for item, one in zip(items, chosen, strict=True) if item]
 

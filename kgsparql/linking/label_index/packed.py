@@ -8,7 +8,7 @@ import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial, reduce
+from functools import cache, cached_property, lru_cache, partial, reduce
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, BinaryIO, cast
@@ -64,6 +64,7 @@ class PackedLabels:
         self.row_count: int = self._packed.about["rows"]
         self.embedder = embedder if vectors or 0 < self._packed.about["texts"] <= EMBED_AT_ONCE else None
         self._vectors = vectors
+        self._postings = cache(partial(_Postings, self._packed))
 
     @classmethod
     def of(cls, rows: Iterable[LabelRow], embedder: Embedder | None = None) -> PackedLabels:
@@ -105,7 +106,7 @@ class PackedLabels:
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """Find rows that have some of these words: first those with the rarest ones and few other words."""
-        return self._best_rows(self._key_words, self._word_texts.places_of(wanted), limit)
+        return self._best_rows("word keys", self._word_texts.places_of(wanted), limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """Find rows that share trigrams with a normalised text."""
@@ -116,7 +117,7 @@ class PackedLabels:
         known = self._packed.array("trigrams")
         places = np.searchsorted(known, codes)
         found = (int(at) for at, code in zip(places, codes, strict=True) if at < len(known) and known[at] == code)
-        return self._best_rows(self._key_trigrams, found, limit)
+        return self._best_rows("trigram keys", found, limit)
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
         """Find the keys that are at most so many typing errors from another text, with how many: the likeliest first.
@@ -140,8 +141,8 @@ class PackedLabels:
             rows[row.text].append(row)
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
-    def _best_rows(self, postings: _Postings, terms: Iterable[int], limit: int) -> list[LabelRow]:
-        return self._rows_of_keys(postings.best(terms, limit, self._key_texts))[:limit]
+    def _best_rows(self, postings: str, terms: Iterable[int], limit: int) -> list[LabelRow]:
+        return self._rows_of_keys(self._postings(postings).best(terms, limit, self._key_texts))[:limit]
 
     def _rows_of_keys(self, places: Iterable[int]) -> list[LabelRow]:
         """Read the rows of some keys, those of each in order."""
@@ -165,14 +166,6 @@ class PackedLabels:
     def _own_vocabulary(self) -> Vocabulary:
         about, counts = self._packed.about, _WordCounts(self._word_texts, self._packed.array("word keys starts"))
         return Vocabulary(counts, len(self._key_texts), frozenset(about["type_stems"]), about["capitals_tell"])
-
-    @cached_property
-    def _key_words(self) -> _Postings:
-        return _Postings(self._packed, "word keys")
-
-    @cached_property
-    def _key_trigrams(self) -> _Postings:
-        return _Postings(self._packed, "trigram keys")
 
 
 def nearest_texts(
