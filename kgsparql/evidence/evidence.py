@@ -12,7 +12,7 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.exploration.batched_select import batched_select, lookup
 from kgsparql.exploration.labels import own_label
-from kgsparql.graphs.graph import Solution, Source
+from kgsparql.graphs.graph import Solution, Source, in_parts
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import data_frame, python_value
@@ -312,15 +312,14 @@ class _Lookup:
         self.ended: BudgetExceededError | None = None
         named: dict[Triple, list[Source]] = {}
         try:
-            for at in range(0, len(triples), BATCH):  # what is found already is not lost with an endpoint
-                some = triples[at : at + BATCH]
+            for some in in_parts(triples, BATCH):  # what is found already is not lost with an endpoint
                 asked = batched_select(graph, lambda chunk, _: lookup(chunk), some, key_of=_triple_in, chunk_size=BATCH)
                 found = {*map(_triple_in, asked.seen)}
                 self.held |= {triple: [self.source] for triple in some if triple in found}
                 self.open_.difference_update(t for t in some if t in found or t not in asked.over)
             held = [] if graph.is_remote and graph.named_graphs() == [] else [*self.held]
-            for at in range(0, len(held), BATCH):
-                for solution in graph.select(lookup(held[at : at + BATCH], named_graphs=True)):
+            for some in in_parts(held, BATCH):
+                for solution in graph.select(lookup(some, named_graphs=True)):
                     if (triple := _triple_in(solution)) is not None:
                         name = solution.get("graph")
                         named.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))

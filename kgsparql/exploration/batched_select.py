@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import InputError
-from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
+from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions, in_parts
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step, Walk, Way
@@ -119,7 +119,7 @@ def batched_select(
     """
     chunk_size = max(1, chunk_size or graph.chunk_size)
     distinct = list(dict.fromkeys(keys))
-    todo = deque(distinct[i : i + chunk_size] for i in range(0, len(distinct), chunk_size))
+    todo = deque(in_parts(distinct, chunk_size))
     batched: BatchedSolutions[K] = BatchedSolutions()
     halving = Halving()
     while todo:
@@ -156,9 +156,9 @@ def select_about(
 
 
 def _split_chunk(
-    chunk: list[K], found: Solutions, at_most: int, key_of: Callable[[Solution], object],
+    chunk: Sequence[K], found: Solutions, at_most: int, key_of: Callable[[Solution], object],
     weight: Callable[[Solution], int] | None,
-) -> tuple[K | None, list[list[K]]]:  # fmt: skip
+) -> tuple[K | None, list[Sequence[K]]]:  # fmt: skip
     """Return the key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
     if len(chunk) == 1:
         return chunk[0], []
@@ -170,7 +170,7 @@ def _split_chunk(
         # Those in the result tell how many go into half of the bound; halving again and again reads all thrice.
         fitting = at_most * len(weights) // (2 * weights.total()) if weights else len(chunk)
         size = max(1, min(fitting, (len(chunk) + 1) // 2))
-        return None, [chunk[start : start + size] for start in range(0, len(chunk), size)]
+        return None, [*in_parts(chunk, size)]
     rest = [key for key in chunk if key != heaviest]
     return (heaviest, [rest]) if weights[heaviest] > at_most else (None, [[heaviest], rest])
 
@@ -311,7 +311,7 @@ def walk_ways(
             walk, some, limit=limit + 1, number=i, through=through[i] if through else None,
         )
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
-        for some in ([None] if own is None else [own[j : j + size] for j in range(0, len(own), size)])
+        for some in ([None] if own is None else in_parts(own, size))
     ]  # fmt: skip
 
     def way_of(number: int, solution: Solution) -> Way | None:
@@ -337,8 +337,8 @@ def _items_of_walks(
     variables = {walk: arm.variables for arm in arms for walk in arm.walks}
     complete = True
     some = [arm for arm in arms if not arm.empty]
-    for at in range(0, len(some), MAX_ARMS):
-        union = union_of(some[at : at + MAX_ARMS])
+    for part in in_parts(some, MAX_ARMS):
+        union = union_of(part)
         found = selected(graph, union, is_whole=lambda one: variables[walks[_number_of_walk(one)]] <= one.keys())
         complete = complete and not found.cut
         for solution in found:

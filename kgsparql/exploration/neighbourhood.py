@@ -28,7 +28,7 @@ from kgsparql.exploration.batched_select import (
     union_of,
 )
 from kgsparql.exploration.counting import predicates, step_key
-from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution
+from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, in_parts
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
@@ -233,7 +233,7 @@ def _some_of_each(
             arm = group_query(group[1].direction, [(group[0], group[1].predicate)])
             arms.append(arm.limit(count.count if small else limit))
     halving = Halving()
-    todo = deque(arms[start : start + MAX_ARMS] for start in range(0, len(arms), MAX_ARMS))
+    todo = deque(in_parts(arms, MAX_ARMS))
     while todo:
         some = todo.popleft()
         found = graph.select(union_of(some))

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgsparql.budget import Usage
 from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, InputError, KgsparqlError, QueryError, QuerySyntaxError
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, Source
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, Source, in_parts
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
 from kgsparql.rdf import graph_patterns as g
@@ -231,8 +231,8 @@ class FederatedGraph(KnowledgeGraph):
         """Find the members that may have a part in the solutions of groups: they match one of the patterns."""
         n, facts = Variable("n"), dict.fromkeys(chain.from_iterable(map(_all_facts, groups)))
         new = [fact for fact in facts if fact not in self._held]
-        for at in range(0, len(new), MAX_ARMS):
-            some = {Literal(str(i)): fact for i, fact in enumerate(new[at : at + MAX_ARMS])}
+        for part in in_parts(new, MAX_ARMS):
+            some = {Literal(str(i)): fact for i, fact in enumerate(part)}
             self._held.update({fact: set() for fact in some.values()})
             asked = [g.Select(((n, None),), (g.Values(n, (number,)), *fact), limit=1) for number, fact in some.items()]
             query = Query.union([g.select_query("held", one) for one in asked])
@@ -289,8 +289,7 @@ class FederatedGraph(KnowledgeGraph):
         """Yield the hops of all members from some terms by a step each; those to a blank node are left out."""
         for way in directions("both"):
             pairs = sorted({(node, step.predicate) for node, step in wanted if step.direction == way}, key=str)
-            for at in range(0, len(pairs), self.chunk_size):
-                chunk = pairs[at : at + self.chunk_size]
+            for chunk in in_parts(pairs, self.chunk_size):
                 query = Query.load(f"group_{way}").bind_rows(("entity", "predicate"), chunk).limit(BOUND + 1)
                 found = self._select_all(query, deadline)
                 if not found.complete or len(found) > BOUND:

@@ -123,6 +123,15 @@ class StatedSizes:
         return self.counts.get(kind, {}) if self.are_large or 0 < whole <= of_predicates else None
 
 
+def in_parts(some: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    """Cut a sequence into parts of so many, the last one of what is left.
+
+    >>> [*in_parts("abcde", 2)]
+    ['ab', 'cd', 'e']
+    """
+    return (some[at : at + size] for at in range(0, len(some), size))
+
+
 @dataclass(slots=True)
 class Halving:
     """Tells when to stop asking an endpoint that cuts results for ever smaller parts."""

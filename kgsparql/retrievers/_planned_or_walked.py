@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Reading, Retrieval
 from kgsparql.answering.confidence import support_of_plan
@@ -42,11 +42,11 @@ class PlannedOrWalked(Retriever):
     On a plan that leaves nothing out paths are no second opinion: as one, they made answers worse more than better.
     """
 
-    name: ClassVar[str] = AUTO
-    summary: ClassVar[str] = "a plan of what is asked; where none has all of it, what paths lead to"
-    source: ClassVar[str] = "kgsparql"
-    mends: ClassVar[bool] = True
-    computes: ClassVar[bool] = True
+    name = AUTO
+    summary = "a plan of what is asked; where none has all of it, what paths lead to"
+    source = "kgsparql"
+    mends = True
+    computes = True
     planning: Callable[[], Retriever] = field(repr=False)
     walking: Retriever = field(repr=False)
 

@@ -12,7 +12,7 @@ from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.planned import computed_plan, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
-from kgsparql.dataclasses import dataclass, frozen, replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
@@ -80,7 +80,7 @@ class PlannedQuestion:
     confidence: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenPlan(Retriever):
     """Answers by a plan that is given; the question is only its words."""
 

@@ -20,6 +20,7 @@ from kgsparql.answering.choosing import READING, reading_call
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
 from kgsparql.events import ignore
+from kgsparql.graphs.graph import in_parts
 from kgsparql.graphs.notes import Note
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
@@ -107,8 +108,7 @@ class Trial:
         return found
 
     def _list_results(self, items: Sequence[_Item]) -> Iterator[bool]:
-        for at in range(0, len(items), _TOGETHER):
-            some = items[at : at + _TOGETHER]
+        for some in in_parts(items, _TOGETHER):
             first = self._chosen_rightly(some, is_turned=False)
             is_lost = first.count(False) > _ALLOWED_MISSES * len(items)
             yield from first if is_lost else map(and_, first, self._chosen_rightly(some, is_turned=True))

@@ -25,6 +25,7 @@ from kgsparql.answering.planned import plan_gaps, plan_readings, planned_retriev
 from kgsparql.answering.readings import HELD
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import tokens, words
@@ -128,7 +129,7 @@ class QueryPlan(Retriever):
         return computed_retrieval(writing.best, session, gaps=gaps)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenPlan:
     """What a model wrote.
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration.batched_select import select_about
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, in_parts
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.names import Spellings, language_tags, names_in
 from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
@@ -201,8 +201,7 @@ class EndpointLabels(FoundLabels):
         """
         size, given_by = max(1, self._graph.chunk_size), self._profile.degree_predicate
         names = []
-        for at in range(0, len(entities), size):
-            chunk = entities[at : at + size]
+        for chunk in in_parts(entities, size):
             queries = [Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._graph.naming.links)]
             if unnamed := [IRI(iri) for iri in chunk if iri in named]:
                 names_query = Query.load("search_names").bind(predicate=self._graph.naming.names, entity=unnamed)

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError, StoreError
 from kgsparql.exploration.counting import counted
-from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, in_parts
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
 from kgsparql.linking.label_index.search import (
@@ -140,7 +140,7 @@ class Gathered(Generic[_Row]):
         self._put_away()
         self._tables = [whole := arrow().concat_tables(self._tables).combine_chunks()]
         places = arrow("compute").sort_indices(whole[column])
-        yield from self._rows_of(whole.take(places[at : at + AT_ONCE]) for at in range(0, len(places), AT_ONCE))
+        yield from self._rows_of(map(whole.take, in_parts(places, AT_ONCE)))
 
     def _put_away(self) -> None:
         if self._few:
