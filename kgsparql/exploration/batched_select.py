@@ -118,8 +118,7 @@ def batched_select(
     :param weight: how much of the bound a solution uses up: where solutions are counts, the count; 1 without.
     """
     chunk_size = max(1, chunk_size or graph.chunk_size)
-    distinct = list(dict.fromkeys(keys))
-    todo = deque(in_parts(distinct, chunk_size))
+    todo = deque(in_parts(list(dict.fromkeys(keys)), chunk_size))
     batched: BatchedSolutions[K] = BatchedSolutions()
     halving = Halving()
     while todo:

@@ -280,8 +280,7 @@ def descriptions(
     seen = select_about(graph, [of_entity, of_class], starts).seen
     found = [s for s in seen if isinstance(text := s["label"], Literal) and any(map(str.isalnum, text.value))]
     texts: dict[Term, Label] = _best_texts((s for s in found if "class" not in s), languages, DESCRIPTIONS)
-    of_classes = (s for s in found if "class" in s)
-    class_labels = _best_texts(of_classes, languages, naming, itemgetter("entity", "class"))
+    class_labels = _best_texts((s for s in found if "class" in s), languages, naming, itemgetter("entity", "class"))
     classes: dict[Term, set[str]] = {}
     for (entity, _), label in class_labels.items():
         classes.setdefault(entity, set()).add(label.text)

@@ -306,8 +306,7 @@ class _Search:
         self.found: list[PredicatePath] = []
         self.cuts: dict[Cut, None] = {}
         self.shapes: tuple[PropertyPath, ...] = (PropertyPath(()),)
-        first = np.array([[_NONE], [0], [steps.numbers[start]]])
-        self.last, self.path, self.end = first
+        self.last, self.path, self.end = np.array([[_NONE], [0], [steps.numbers[start]]])
         self.before: Numbers = np.array([[_NONE] * 2])
         self.behind: Numbers = np.empty((0, 4), np.int64)
 

@@ -328,8 +328,7 @@ class FederatedGraph(KnowledgeGraph):
             if self._only in {None, at} and len(errors) < (_MOST_FAILURES if is_heavy else 1):
                 calls[at] = partial(ask, member)
                 if member.is_remote:
-                    thread = ThreadedCall(calls[at], name="kgsparql member")
-                    calls[at] = partial(thread.result, lambda: math.inf)
+                    calls[at] = partial(ThreadedCall(calls[at], name="kgsparql member").result, lambda: math.inf)
         replies = {}
         for at in sorted(calls, key=lambda at: self._members[at].is_remote):  # local ones while the others run
             try:

@@ -42,8 +42,7 @@ def names() -> list[str]:
 
 @cache
 def _built_in() -> set[str]:
-    modules = iter_modules([str(Path(__file__).parent)])
-    return {module.name for module in modules if not module.name.startswith("_")}
+    return {module.name for module in iter_modules([str(Path(__file__).parent)]) if not module.name.startswith("_")}
 
 
 @cache

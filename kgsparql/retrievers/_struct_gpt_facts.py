@@ -112,8 +112,7 @@ def expansions_of(frontiers: Frontiers, session: Session) -> list[Expansion]:
     One that was followed before is there again: the children of one's children's parents are another question.
     """
     entities = dict.fromkeys(entity for ways in frontiers.values() for entity in ways)
-    begins = all(not walk.path.steps for walk in frontiers)
-    counts = predicate_counts(entities, session, skip=UNWALKED, begins=begins)
+    counts = predicate_counts(entities, session, skip=UNWALKED, begins=not any(walk.path.steps for walk in frontiers))
     expansions = []
     for walk, ways in frontiers.items():
         steps: dict[Step, dict[IRI, NeighbourGroup]] = {}
@@ -248,8 +247,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     some = [replace(one, shown=tuple(one.units[i] for i in own)) for one, own in zip(found, kept, strict=True)]
     for one in some:
         if len(one.shown) < len(one.units):
-            where = walk_text(one.walk, labels)
-            session.notes.add_cuts([Cut("facts shown", len(one.shown), len(one.units), where)])
+            session.notes.add_cuts([Cut("facts shown", len(one.shown), len(one.units), walk_text(one.walk, labels))])
     return some
 
 

@@ -288,8 +288,7 @@ def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], sessi
         named = frozenset(m.term for m in matcher.mentions(part)) | {subject}
         query = path_queries.walk_triples(Walk(subject, PropertyPath((Step(predicate),))), [literal], limit=1)
         text = f"{names[subject]} ({names[predicate]}): {part}"
-        item = EvidenceItem("passage", text, (CitedTriple(triple),), query)
-        yield named & similarity.keys(), item
+        yield named & similarity.keys(), EvidenceItem("passage", text, (CitedTriple(triple),), query)
 
 
 def _best_part(text: str, session: Session) -> str:

@@ -153,8 +153,7 @@ class MindMap(Retriever):
         scored = []
         for path, candidate in zip(kept, candidates_of_ways([[path] for path in kept], session), strict=True):
             ends = None if isinstance(path.end, BlankNode) else [path.end]
-            query = path_queries.walk_triples(path.walk, ends, limit=SHOWN)
-            scored.append((path, query, candidate.score or 0.0))
+            scored.append((path, path_queries.walk_triples(path.walk, ends, limit=SHOWN), candidate.score or 0.0))
         paths = sorted(path_items(scored, session), key=lambda item: -item.score)
         with session.within_budget():
             if not paths and self.two_hop_when_single:

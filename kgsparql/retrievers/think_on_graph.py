@@ -211,13 +211,12 @@ class ThinkOnGraph(Retriever):
     def _walk_one_depth(self, walked: _Walked, session: Session) -> None:
         """Walk one depth: if the evidence so far is not enough, choose predicates, then score what they lead to."""
         offered = _next_offers(walked, session)
-        walked.stopped = not offered
         if offered and walked.depths and session.can_spare_call("enough"):
             with session.within_budget():
                 walked.judge(session)
-        taken = [] if walked.stopped else self._chosen_offers(offered, walked, session)
-        walked.stopped = not taken
-        if walked.stopped:
+        taken = self._chosen_offers(offered, walked, session) if offered and not walked.stopped else []
+        if not taken:
+            walked.stopped = True
             return
         choices = [choice for _, choice in taken]
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)

@@ -328,15 +328,14 @@ def _without_invalid_rows(reply: HttpReply, error: EndpointReplyError, request: 
         raise error from None
     if any(beside):  # what came before it is not all
         raise _no_results_error(json.dumps(beside).encode(), request)
-    whole = rows if _is_readable(names, rows) else [row for row in rows if _is_readable(names, [row], request)]
-    if not _is_readable(names, []) or (number and not whole):
+    whole = rows if _is_readable(names, rows, request) else [row for row in rows if _is_readable(names, [row], request)]
+    if not _is_readable(names, [], request) or (number and not whole):
         raise error
     return _results_document(names, whole), number - len(whole)
 
 
-def _is_readable(names: Sequence[Any], rows: Sequence[Any], request: SparqlRequest | None = None) -> bool:
-    if request is not None:
-        request.raise_if_over()
+def _is_readable(names: Sequence[Any], rows: Sequence[Any], request: SparqlRequest) -> bool:
+    request.raise_if_over()
     with suppress(SyntaxError, ValueError, OSError):
         found = ox.parse_query_results(_results_document(names, rows), format=ox.QueryResultsFormat.JSON)
         return all(True for _ in cast("ox.QuerySolutions", found))

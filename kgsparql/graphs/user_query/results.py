@@ -134,8 +134,7 @@ class QueryResult:
         if self.form not in {"CONSTRUCT", "DESCRIBE"}:
             return ()
         with _term_errors():
-            quads = ox.parse(self.content, ox.RdfFormat.N_TRIPLES)
-            return tuple(dict.fromkeys(quad.triple for quad in quads))
+            return tuple(dict.fromkeys(quad.triple for quad in ox.parse(self.content, ox.RdfFormat.N_TRIPLES)))
 
 
 def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = None) -> bytes:  # noqa: A002

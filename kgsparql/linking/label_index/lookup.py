@@ -113,8 +113,7 @@ class EndpointLabels(FoundLabels):
         if not names:  # by predicates of the graph's own, as in :func:`kgsparql.exploration.by_label`
             found = self._names_by_text([Query.load("by_name")], spellings.exact, tags)
             names = [name for spelling in spellings.exact for name in found[spelling]]
-        rows = self._with_kinds_and_degrees(names)
-        return FoundLabels(rows, self.embedder, common)
+        return FoundLabels(self._with_kinds_and_degrees(names), self.embedder, common)
 
     def _exact_names(self, spellings: Sequence[str], tags: tuple[str, ...]) -> list[LabelRow]:
         missing = [text for text in spellings if (text, tags) not in self._exact]
