@@ -209,14 +209,9 @@ def _fetched_neighbours(
 
 def _units_beyond(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:
     """Continue a path to each neighbour, and to all behind each mediator; deeper mediators were reported as a cut."""
-    behind: dict[Term, list[Path]] = {}
-    for path in paths:
-        if not is_mediator(path.end) and (not way.hops or may_follow(way.hops[-1], path.hops[0])):
-            if len(path) == 1:
-                yield (way.then(path),)
-            else:
-                behind.setdefault(path.hops[0].end, []).append(way.then(path))
-    yield from map(tuple, behind.values())
+    named = (path for path in paths if not is_mediator(path.end))
+    onward = (path for path in named if not way.hops or may_follow(way.hops[-1], path.hops[0]))
+    return map(tuple, grouped((path.hops[0].end, way.then(path)) for path in onward).values())
 
 
 def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[FoundFacts]:

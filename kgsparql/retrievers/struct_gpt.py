@@ -187,9 +187,11 @@ class StructGPT(Retriever):
 
     def _chosen_predicates(self, expansions: Sequence[Expansion], walked: _Walked, session: Session) -> list[Expansion]:
         """Choose predicates; a model reads the likeliest, each with what it leads to."""
-        asking = {"rules": FOLLOW, "members": _MEMBERS, "before": [fenced("chosen", walked.followed)]}
-        read = expansions[:_MAX_PREDICATES_READ]
-        return [one for one, _ in chosen_steps(read, self.predicates_per_step, session, **asking)]
+        chosen = chosen_steps(
+            expansions[:_MAX_PREDICATES_READ], self.predicates_per_step, session,
+            rules=FOLLOW, members=_MEMBERS, before=[fenced("chosen", walked.followed)],
+        )  # fmt: skip
+        return [one for one, _ in chosen]
 
     def _next_frontiers(self, step: Iterable[FoundFacts], selected: Collection[Term], session: Session) -> Frontiers:
         """Make the frontiers of the next step: entities that a model selected, else the likeliest; never a literal."""
