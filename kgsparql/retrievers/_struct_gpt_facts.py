@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import product, zip_longest
 from math import ceil
 
 from kgsparql.answering.answer import Retrieval
@@ -91,14 +91,11 @@ class FoundFacts:
         """List the walks with what they lead to: one to the neighbours, one for each predicate behind a mediator."""
         found: dict[Walk, dict[Term, Path]] = {}
         for unit in self.units:
-            conditions = [own for own in self.conditions if all(self.meets(unit, one) for one in own)]
-            for way in unit:
-                walks = [self.walk]
-                if self.is_mediated(unit):
-                    before = self.walk.constraints
-                    walks = [Walk(self.walk.start, way.property_path, (*before, *own)) for own in conditions]
-                for walk in walks:
-                    found.setdefault(walk, {}).setdefault(way.end, way)
+            conditions = self.conditions if self.is_mediated(unit) else [()]
+            met = [own for own in conditions if all(self.meets(unit, one) for one in own)]
+            for way, own in product(unit, met):
+                walk = Walk(self.walk.start, way.property_path, (*self.walk.constraints, *own))
+                found.setdefault(walk, {}).setdefault(way.end, way)
         return found
 
     def meets(self, unit: Unit, constraint: Constraint) -> bool:
