@@ -29,7 +29,7 @@ _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Count,), "counted"),
     ((a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf), "checked"),
     ((a.Top,), "compared"),
-    ((a.SummaryOf, a.Calculated, a.Constant, a.ItemTable, a.Grouped, a.BestOfEach), "computed"),
+    ((a.SummaryOf, a.Calculated, a.Constant, a.ItemTable, a.Grouped, a.BestOfEach, a.Numbers), "computed"),
 )
 
 

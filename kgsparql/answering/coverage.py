@@ -156,7 +156,10 @@ class _Check:
     # --- Operations, and two questions in one
 
     def _part_gaps(self) -> Iterator[Gap]:
-        """The questions in one of two, but for the one that is most like what was found."""
+        """The questions in one of two, but for the one most like what was found; the columns that it has not."""
+        said = roots_of(self.steps)
+        columns = (self.asked.words(sorted(column.positions)) for column in self.asked.columns)
+        yield from (left_out(text) for text in columns if said.isdisjoint(roots_of([text])))
         parts = self.asked.parts()
         alike = self.session.ranker.similarities(parts, self.names).max(axis=1, initial=0.0)
         for part in (part for i, part in enumerate(parts) if i != int(alike.argmax())):

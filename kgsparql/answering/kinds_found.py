@@ -228,7 +228,7 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     told = [some for some in classes if not {*own.with_broader(sorted(wanted, key=str))}.issuperset(some)]
     odd = [some for some in told if wanted.isdisjoint(own.with_broader(some)) and not {*CLASS_KINDS} & {*some}]
     odd += [[one] for one in items[:1] if not classes and view.has_instances(one)]  # it is a class itself
-    is_naming = asked.asks_what_it_is or asked.other_names is not None
+    is_naming = asked.asks_what_it_is or asked.other_names is not None or bool(asked.columns)
     if wanted and ends and not is_naming and all(isinstance(one, Literal) for one in ends):
         yield other_kind(said, "a text or a number")
     elif odd and any(map(view.has_instances, sorted(wanted, key=str))):

@@ -84,6 +84,7 @@ _ASKING_FRAME = re.compile(
     r"about\b|\A(?:describe|find|give|list|name|show|tell)\b|\bhow \w+|\bin (?:the|this|your) (?:data\w*|graph)\W*\Z"
 )
 """Words that ask, whatever is asked: `know` and `old` are labels, too, of a graph of words."""
+_QUOTES = frozenset("'\"‘’“”«»")
 
 
 class Lattice:
@@ -320,6 +321,9 @@ class Lattice:
             return
         run: list[int] = []
         for i in range(1, len(self.tokens)):
+            between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
+            if len(run) == 1 and not _QUOTES.isdisjoint(between):
+                run = []  # what it is stands before a name in quotation marks: City 'Aberdeen'
             if self._is_name(i):
                 run.append(i)
             if run and (not self._is_name(i) or i == len(self.tokens) - 1):

@@ -177,7 +177,13 @@ class Linker:
         links = _links_without_overlap(lattice, wanted)
         if links and labelled:
             links = _links_without_overlap(lattice, sorted(wanted + labelled, key=attrgetter("order")))
-        return links or _links_without_overlap(lattice, others) or _link_by_part(lattice, wanted, (-1,))
+        kinds = {
+            start
+            for (start, end), rows in lattice.rows.items()
+            if end == start + 1 and any(row.kind == "class" for row, _ in rows)
+        }
+        named = [one for one in wanted if len(one.fit.places) > 1 or one.fit.places.isdisjoint(kinds)]  # an airport
+        return links or _links_without_overlap(lattice, others) or _link_by_part(lattice, named, (-1,))
 
     def looked_for(self, question: str) -> tuple[str, ...]:
         """The first words of a question that may be names."""

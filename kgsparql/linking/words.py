@@ -403,6 +403,7 @@ _SYNONYMS = {
         "cost costs price",
         "publish published publishes publication",
         "own owns owned owner owners",
+        "id ids identifier identifiers",
         "create creates created creator creators",
         "operate operates operated operator operators",
         "inhabitant inhabitants population",

@@ -336,6 +336,21 @@ class BestOfEach:
     largest: bool = True
 
 
+@frozen
+class NumberColumn:
+    """A number under a name."""
+
+    name: str
+    number: Number
+
+
+@frozen
+class Numbers:
+    """One row of several numbers side by side."""
+
+    columns: tuple[NumberColumn, ...]
+
+
 Measure: TypeAlias = Value | HowMany | Summarised | Calculated | Constant
 ItemSet: TypeAlias = (
     Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Current | Retired | Once | Top
@@ -343,4 +358,4 @@ ItemSet: TypeAlias = (
 Number: TypeAlias = Count | SummaryOf | Constant | Calculated
 Condition: TypeAlias = Exists | Compares | SameItems | Not | AllOf | AnyOf
 Table: TypeAlias = ItemTable | Grouped | BestOfEach
-Plan: TypeAlias = ItemSet | Number | Condition | Table
+Plan: TypeAlias = ItemSet | Number | Condition | Table | Numbers

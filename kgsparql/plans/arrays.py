@@ -98,6 +98,7 @@ _FORMS: dict[str, dict[str, tuple[type, str]]] = {
         "table": (a.ItemTable, "set columns rows?"),
         "group": (a.Grouped, "set key groups rows?"),
         "best": (a.BestOfEach, "set key measure order"),
+        "numbers": (a.Numbers, "numbered+"),
     },
 }
 """The operations of each sort: by the word that its array begins with what it stands for, and the sorts of its parts.
@@ -105,6 +106,7 @@ _FORMS: dict[str, dict[str, tuple[type, str]]] = {
 With ``?`` a part may be missing, with ``+`` more of it may follow.
 """
 _MAKERS: dict[type, Callable[..., Any]] = {
+    a.Numbers: lambda columns: a.Numbers(tuple(columns)),
     a.Items: lambda items: a.Items(tuple(term for one in items for term in one.terms)),
     a.Where: _where,
     a.Value: lambda values: a.Value(values.path, "year"),
@@ -241,6 +243,8 @@ class _Reader:
                 return written
             case "columns", list():
                 return tuple(a.Column(*self.parts("column", "name measure optional?", one)) for one in written)
+            case "numbered", list():
+                return a.NumberColumn(*self.parts("column", "name number", written))
             case "groups", list():
                 own = "name summary? measure?"
                 return tuple(a.GroupColumn(*self.parts("column of a group", own, one)) for one in written)

@@ -19,6 +19,7 @@ from kgsparql.plans.graph_view import KnownGraph, Looking, Wanted, in_step
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.weights import weights
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, TAXONOMY
@@ -28,6 +29,7 @@ from kgsparql.reading.gaps import Gap, left_out_at, turned, unsaid
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _LEAST_WAYS, _WAYS_TOGETHER = 3, 50  # the same, of each of many things that may be meant, and of all
+_NUMBERS = 5  # of a set, that tell whether it is one of numbers
 _DEEPER = 3  # further steps from what holds things to what is in them
 _W = weights("step")
 
@@ -72,7 +74,7 @@ class Connector:
 
     def connect(self, given: Denotation, rel: Rel) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""
-        if given.items is None:
+        if given.items is None or self._are_numbers(given.items):
             return []
         search = _Search(self, given, given.items, rel)
         if search.key not in self._ways:
@@ -86,6 +88,11 @@ class Connector:
             most = {**dict.fromkeys(several, share), search.key: _LIKELY_WAYS}
             self._ways.update(in_step({key: one.ways(most[key]) for key, one in several.items()}))
         return [*map(search.denotation, self._ways[search.key][: rel.keep])]
+
+    def _are_numbers(self, items: a.ItemSet) -> bool:
+        """Whether a set is of numbers or dates: two things with the same version number have nothing to do with it."""
+        some = () if isinstance(items, a.Items) else self.view.profiler.sample(items)[:_NUMBERS]
+        return bool(some) and all(isinstance(one, Literal) and literal_kind(one) != "text" for one in some)
 
     def at(self, positions: Sequence[int]) -> list[str]:
         """The words at some positions."""
@@ -466,7 +473,8 @@ class _Search:
                 yield unsaid(label)
             if said := self.fit.unsaid(label, self.texts):
                 yield unsaid(label, said)
-        if way.direction <= _W.turned:
+        silent = self.view.profiler.vocabulary.silent
+        if way.direction <= _W.turned and silent.isdisjoint(step.predicate for step in way.steps):
             yield turned(last)
         is_told = self.texts or way.hinted or self.wanted.is_said or rel.role in {"where", "any"}
         if not is_told and not any(map(self._location, way.steps)):
@@ -474,7 +482,8 @@ class _Search:
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
-        return self.fit.goes_down(step) or bool(self._location(step))
+        is_of_table = step.predicate in self.view.profiler.vocabulary.silent
+        return is_of_table or self.fit.goes_down(step) or bool(self._location(step))
 
     def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""

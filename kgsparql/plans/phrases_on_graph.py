@@ -81,7 +81,9 @@ class Phrases(NamedWords):
         if isinstance(given.items, a.Instances):
             if below := self.predicating.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
                 return [replace(given, items=below[SUBCLASS_OF], classes=frozenset())]
-            return [given if given.head else given.leaving_out(phrase.kinds)]
+            values = [] if given.head else self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
+            values = [one for one in values if one.how[-1].path.steps[-1].predicate != RDF_TYPE and not one.doubts]
+            return values or [given if given.head else given.leaving_out(phrase.kinds)]
         own = self.predicating
         below = own.steps_below(given.items, TAXONOMY) or own.nothing_below(given.items)
         found = [given.kept(one, _W.below) for one in below.values()]
@@ -170,8 +172,14 @@ class Phrases(NamedWords):
         """What predicates called `id` or `name` say of some things; else the things, which are shown by their names."""
         named = self.view.predicates_called(self.connector.at(positions))
         rel = Rel(positions, "of", "of", hops=1)
-        found = [new for one in owners[:_GIVEN] if not one.is_free for new in self.connector.connect(one, rel)]
-        return [one for one in found if one.how[-1].path.steps[0].predicate in named and not one.doubts] or owners
+        settled = self.predicating.settled_of(owners[:_GIVEN])
+        found = [new for one in settled for new in self.connector.connect(one, rel)]
+        found = [one for one in found if one.how[-1].path.steps[0].predicate in named]
+        said = {*map(root, self.connector.at(positions))}
+        kinds = self.fit.roots_of(frozenset().union(*(one.classes for one in owners)))
+        own = [one for one in found if self.fit.label_roots(one.how[-1].path.steps[0].predicate) - kinds == said]
+        own = [replace(one, doubts=tuple(doubt for doubt in one.doubts if doubt.code != "reading")) for one in own]
+        return own or [one for one in found if not one.doubts] or owners
 
     def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[tuple[Chunk, ...], NounPhrase]:
         """The noun of what belongs to somebody, and to whom: the `place of birth`, one predicate, of `Ann`."""
@@ -261,6 +269,8 @@ class Phrases(NamedWords):
         if not kinds.isdisjoint(chunk.classes):
             return ()
         said = self.fit.roots_of(kinds) | {root(word) for word in name.label.casefold().split()}
+        for use in self.view.uses(a.Items((name.term,))) if isinstance(name.term, Literal) else ():
+            said |= self.fit.label_roots(use.step.predicate) | self.fit.roots_of(use.classes)  # the city 'Aberdeen'
         light = self.lexicon.fillers
         is_said = all(root(self.texts[p]) in said or self.texts[p] in light for p in positions)
         return () if is_said else positions

@@ -76,6 +76,10 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
         return _table(plan, compiler)
     if isinstance(plan, a.Grouped):
         return _grouped(plan, compiler)
+    if isinstance(plan, a.Numbers):
+        numbers = [compiler.number(column.number) for column in plan.columns]
+        values = tuple((Variable(f"column{i}"), number.value) for i, number in enumerate(numbers))
+        return g.Select(values, tuple(pattern for number in numbers for pattern in number.group))
     if isinstance(plan, a.BestOfEach):
         return _best_of_each(plan, compiler)
     if isinstance(plan, a.Number):

@@ -103,7 +103,7 @@ class Computed:
     @property
     def is_table(self) -> bool:
         """Whether :attr:`rows` are a table: a row for each item or group."""
-        return isinstance(self.plan, a.Table)
+        return isinstance(self.plan, a.Table | a.Numbers)
 
     @property
     def counts(self) -> frozenset[int]:
@@ -200,8 +200,11 @@ def _units_of(
 
 def _with_durations(plan: a.Plan, rows: Iterable[tuple[Term | None, ...]]) -> Iterator[tuple[Term | None, ...]]:
     """The same rows, with totals, averages and differences of amounts of time as durations."""
-    table = getattr(plan, "columns", None)
-    measures = [plan] if table is None else [None, *(one.measure for one in table)]
+    if isinstance(plan, a.Numbers):
+        measures: list[Any] = [column.number for column in plan.columns]
+    else:
+        table = getattr(plan, "columns", None)
+        measures = [plan] if table is None else [None, *(one.measure for one in table)]
     kinds = [kind_of(one)[0] if isinstance(one, a.Measure | a.Number) else "item" for one in measures]
     for row in rows:
         cells = zip_longest(row, kinds[: len(row)])
@@ -247,6 +250,8 @@ def _columns_of(plan: a.Plan) -> dict[str, str]:
     """The columns of a plan's rows, by the variables of its query."""
     if isinstance(plan, a.BestOfEach):
         return {"key": "group", ITEM.name: "item"}
+    if isinstance(plan, a.Numbers):
+        return {f"column{i}": column.name for i, column in enumerate(plan.columns)}
     if isinstance(plan, a.Table):
         names = [column.name for column in plan.columns]
         first = {"key": "group"} if isinstance(plan, a.Grouped) else {ITEM.name: "item"}
@@ -445,9 +450,9 @@ def _witnessed_facts(
             yield from _witnessed_facts(right)
         case a.Not(inner):
             yield from _witnessed_facts(inner)
-        case a.AllOf(conditions) | a.AnyOf(conditions):
-            for one in conditions:
-                yield from _witnessed_facts(one)
+        case a.AllOf(several) | a.AnyOf(several) | a.Numbers(several):
+            for one in several:
+                yield from _witnessed_facts(one.number if isinstance(one, a.NumberColumn) else one)
         case a.Constant():
             return
         case items:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from kgsparql.linking.words import root, stem
+from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import (
     Denotation,
@@ -44,13 +44,26 @@ class TablePlanner:
         for key in keys:
             if (best := self.asks_best(each)) is not None:
                 found += self._best_of(key, *best)
+            elif question.asks == "count":
+                found += map(self._with_columns_asked, self._numbers(key, each))
+            elif question.columns and all(one.summary for one in question.columns):
+                found += self._several_summaries(key, each)
             elif question.columns:
                 found.append(self._columns(key, question.columns, names_stand=True))
-            elif question.asks == "count":
-                found += self._numbers(key, each)
             elif phrase.summary is not None:
-                found += self._summaries(key, each, phrase.summary[1])
+                found += self._summaries(key, each, phrase)
         return _likeliest(found)
+
+    def _with_columns_asked(self, found: PlannedReading) -> PlannedReading:
+        """A table of numbers with what is asked for besides: `show the shop name as well`."""
+        table, columns = found.plan, self.question.columns
+        if not columns or not isinstance(table, a.ItemTable):
+            return found
+        beside = self._columns(Denotation(table.items), columns, names_stand=True)
+        own = beside.plan.columns if isinstance(beside.plan, a.ItemTable) else ()
+        return replace(
+            found, plan=replace(table, columns=(*own, *table.columns)), doubts=(*found.doubts, *beside.doubts)
+        )
 
     def _keys(self, each: NounPhrase) -> list[Denotation]:
         """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
@@ -133,10 +146,45 @@ class TablePlanner:
 
     # --- a number of each
 
-    def _summaries(self, key: Denotation, each: NounPhrase, summary: a.Summary) -> Iterator[PlannedReading]:
-        """The average, the sum … of the values that each has, itself or by what belongs to it."""
-        phrase = self.question.phrase
-        owner = phrase.of if phrase.of is not each else None
+    def _several_summaries(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
+        """Several numbers of each, side by side: `the average and maximum age for each type`."""
+        tables = [next(self._summaries(key, each, one), None) for one in self.question.columns]
+        columns: list[a.Column] = []
+        for one, noun in zip(tables, self.question.columns, strict=True):
+            if one is None or not isinstance(one.plan, a.ItemTable) or one.plan.items != key.known:
+                return
+            columns.append(replace(one.plan.columns[0], name=self._summary_name(noun)))
+        if tables[0] is not None:
+            yield replace(tables[0], plan=a.ItemTable(key.known, tuple(columns)))
+
+    def _summary_name(self, noun: NounPhrase) -> str:
+        """What a number is called as it is asked for: `average age`."""
+        word = self.phrases.texts[noun.summary[0]] if noun.summary else ""
+        return f"{word} {' '.join(chunk.text for chunk in noun.chunks)}".strip()
+
+    def _side_by_side(self, found: Denotation) -> PlannedReading:
+        """Several numbers of a set, in one row: `the average, the lowest and the highest age of the singers`."""
+        columns: list[a.NumberColumn] = []
+        left: list[int] = []
+        for noun in self.question.columns:
+            positions = self.phrases.positions([*noun.chunks, *(noun.of.chunks if noun.of is not None else ())])
+            options = [one.measure for one in self.phrases.measuring.measures(found, positions) if one.kind == "number"]
+            counted = None if options else self._column_counted(found, noun)
+            if not (options or counted) or noun.summary is None:
+                left += positions
+                continue
+            total = a.SummaryOf(noun.summary[1], found.known, counted.measure if counted else options[0])
+            columns.append(a.NumberColumn(self._summary_name(noun), total))
+        if not columns:
+            return unplanned()
+        return PlannedReading(a.Numbers(tuple(columns)), found.score, (*found.doubts, *left_out_at(left)))
+
+    def _summaries(self, key: Denotation, each: NounPhrase, phrase: NounPhrase) -> Iterator[PlannedReading]:
+        """The average, the sum … of the values that each has, itself or by what belongs to it.
+
+        :param phrase: the noun of the values, and how they are summed up.
+        """
+        owner, summary = phrase.of if phrase.of is not each else None, (phrase.summary or (0, "sum"))[1]
         of = key.known.start if isinstance(key.known, a.Ends) and isinstance(key.known.start, a.Instances) else None
         ways = [(key, PropertyPath(()))]
         start = key
@@ -171,7 +219,13 @@ class TablePlanner:
         if not columns:
             return None
         found = self.phrases.denotations(replace(phrase, restrictions=kept))
-        tables = [self._columns(one, columns) for one in self.phrases.predicating.settled_of(found)[:_KEYS]]
+        if all(one.summary for one in columns):
+            rows = [self._side_by_side(one) for one in self.phrases.predicating.settled_of(found)[:_KEYS]]
+            return max(rows, key=lambda own: (not own.doubts, own.score), default=None)
+        stand = bool(self.question.columns)
+        tables = [
+            self._columns(one, columns, names_stand=stand) for one in self.phrases.predicating.settled_of(found)[:_KEYS]
+        ]
         if not self.question.columns and not all(one.is_theirs for one in columns):  # else they are kept by it
             tables = [own for own in tables if not own.doubts and not _leads_to_items(own.plan)]
         return max(tables, key=lambda own: own.score, default=None)
@@ -198,27 +252,36 @@ class TablePlanner:
         """
         made: dict[str, a.Column] = {}
         left: list[int] = []
-        shows_items = True
+        is_hidden = stood = False
+        kinds = key.classes or self.phrases.view.classes_in(key.known)
         for noun in columns:
-            if noun.asked and (column := self._column_asked(key, noun)) is not None:
+            column = self._column_asked(key, noun) if noun.asked else self._column_counted(key, noun)
+            if column is not None:
                 made[column.name] = column
+                continue
+            if self._is_key(noun):
                 continue
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
             said = (p for one in relations(noun.restrictions) for p in one.verb)
             verbs = (p for p in said if self.phrases.texts[p] not in self.lexicon.light_words)
-            positions = (*self.phrases.positions([*noun.chunks, *whose]), *verbs)
+            own = [one for one in noun.chunks if kinds.isdisjoint(one.classes)] or noun.chunks  # a singer's name
+            positions = (*self.phrases.positions([*own, *whose]), *verbs)
             texts = self.phrases.connector.at(positions)
-            is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
+            others = [text for text in texts if root(text) not in self.fit.roots_of(kinds)]
+            is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
+            stands = is_name and self.lexicon.id_words.isdisjoint(texts)  # a name, without a predicate, is in its row
             found = self._columns_of_group(key.known, texts) or [self._column(key.known, texts, is_name=is_name)]
             bare = [text for text in texts if text not in self.lexicon.measure_words]  # the phone number: the phone
             found = found if any(found) or bare == texts else [self._column(key.known, bare, is_name=is_name)]
             found = found if any(found) else [self._column_of_reached(key, noun, positions)]
             made |= {one.name: one for one in found if one is not None}
-            left += positions if not (any(found) or is_name) else ()
-            shows_items = shows_items and not (any(found) and names_stand and is_name)
+            left += positions if not (any(found) or stands) else ()
+            is_hidden |= any(found) and names_stand and is_name
+            stood |= stands and not any(found)
         if not made:
             return PlannedReading(key.known, key.score, (*key.doubts, *left_out_at(left)))
-        table = a.ItemTable(key.known, tuple(made.values()), shows_items=shows_items)
+        is_beside = self.question.each is not None or not self.question.asks_fields
+        table = a.ItemTable(key.known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
         return PlannedReading(table, key.score, (*key.doubts, *left_out_at(left)))
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
@@ -229,11 +292,33 @@ class TablePlanner:
                 return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
         return None
 
+    def _column_counted(self, key: Denotation, noun: NounPhrase) -> a.Column | None:
+        """How many of something each of the items has, as a column: `the number of concerts`."""
+        chunk = noun.chunks[0].text if len(noun.chunks) == 1 else ""
+        if chunk not in self.lexicon.count_words or noun.of is None:
+            return None
+        name = f"{chunk} of {noun.of.head.text}" if noun.of.head is not None else chunk
+        for thing in self.phrases.predicating.settled_of(self.phrases.denotations(noun.of))[:_COUNTED]:
+            if (path := _way_back(key.known, thing.items)) is not None:
+                return a.Column(name, a.HowMany(path, thing.items), optional=True)
+            ways = self.phrases.connector.connect(key, Rel(preposition="of", wanted=thing))
+            for one in [one for one in ways[:1] if one.doubts == key.doubts]:
+                return a.Column(name, a.HowMany(one.how[-1].path, thing.items), optional=True)
+        return None
+
+    def _is_key(self, noun: NounPhrase) -> bool:
+        """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
+        of, head = self.question.each or self.question.phrase, noun.head
+        is_same = head is not None and of.head is not None and root(head.text) == root(of.head.text)
+        return is_same and len(noun.chunks) == 1 and noun.of is None
+
     def _column(self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool) -> a.Column | None:
         """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
         noun = texts[-1] if texts else ""
         uses = [use for use in self.phrases.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
-        uses = [use for use in uses if not is_name or stem(self.fit.text(use.step.predicate)) == stem(noun)]
+        kinds = self.fit.roots_of(self.phrases.view.classes_in(items)) if is_name else frozenset()
+        own = {use: self.fit.label_roots(use.step.predicate) - kinds for use in uses}  # the `document id` of documents
+        uses = [use for use in uses if not is_name or own[use] == {root(noun)}]
         self.fit.compare(texts, [use.step.predicate for use in uses])
         fits = [(self.fit.whole(texts, use.step.predicate), use) for use in uses]
         named = sorted(
@@ -295,7 +380,7 @@ class TablePlanner:
                 return replace(found, doubts=(*found.doubts, uncomputed("", "how many")))
             name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
             return replace(found, plan=_table(plan, kept.measure, name))
-        if order is None or plan is None:
+        if order is None or plan is None or self._is_ordered_by_name(plan, order):
             return found
         items = plan.items if isinstance(plan, a.ItemTable) else plan
         options = (
@@ -315,11 +400,21 @@ class TablePlanner:
             return replace(found, plan=ordered)
         return replace(found, doubts=(*found.doubts, *left_out_at([order.position])))
 
+    def _is_ordered_by_name(self, plan: a.Plan, order: Superlative) -> bool:
+        """Whether an order by name is asked for, and what is listed are texts, which are in this order anyway."""
+        is_by_name = bool(order.measures) and self.lexicon.alphabetical.issuperset(order.measures)
+        last = plan.path.steps[-1] if isinstance(plan, a.Ends) else None
+        at_ends = self.phrases.view.profiler.at_ends
+        is_of_texts = last is not None and last.direction == "forward" and at_ends(last.predicate).kind == "text"
+        return is_by_name and not order.is_largest and is_of_texts
+
     def _column_to_order_by(
         self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureFit]
     ) -> str:
         """The column that a table is ordered by: of that name, of that measure, or the only one; empty for none."""
         said = {root(word) for word in order.measures}
+        if self.lexicon.alphabetical.issuperset(order.measures) and order.measures:
+            said = {root("name")}
         named = [one.name for one in columns if said & self.fit.roots(one.name)]
         paths = [option.path for option in options]
         named += [one.name for one in columns if isinstance(one.measure, a.Value) and one.measure.path in paths]

@@ -128,6 +128,7 @@ class Writer:
     def _told(self, part: Any) -> tuple[set[str], *tuple[object, ...]]:
         """What rules ask of a part of a plan: its features, its items, what is said of its measure, what is in it."""
         measure, columns = getattr(part, "measure", getattr(part, "left", part)), getattr(part, "columns", ())
+        columns = columns if hasattr(part, "order_by") else ()
         # The items of a comparison are said beside it; here they would be said anew in each one that is around them.
         is_within = hasattr(part, "items") and not isinstance(part, a.Where)
         value, phrase = getattr(part, "value", None), self.phrase(part.items) if is_within else None

@@ -42,6 +42,7 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 _ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # everything except letters, digits and symbols
+_OF_COLUMN = re.compile("([a-z]{3,})(id|name|code|type|no|number|date|year)")
 _CAMEL = re.compile(
     r"(?<!\bMc)(?<=[a-z0-9])(?=[A-Z][a-z]{2})"  # before a word of three letters, but for Scottish names
     r"|(?:(?<=[a-z]{2})|(?<=[a-z][A-Z][a-z]))(?=[A-Z][a-z])"  # of two, which in NaCl is no word
@@ -133,12 +134,26 @@ def local_name(term: IRI) -> str:
     'New York NY'
     >>> local_name(IRI("https://example.org/"))
     'example.org'
+    >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airportcode", "airportno", "genotype")]
+    ['airport code', 'airport number', 'genotype']
     """
     value = term.value.rstrip("/#")
-    tail = value[max(value.rfind("/"), value.rfind("#")) + 1 :] or value
+    before, _, tail = value.rpartition("#") if value.rfind("#") > value.rfind("/") else value.rpartition("/")
+    tail = tail or value
     if tail == value:
         tail = value.rsplit(":", 1)[-1] or value
-    return split_camel_case(unquote(tail).replace("_", " ").strip()) or value
+    parted = _parted_name(tail, before.rpartition("/")[2])
+    return parted or split_camel_case(unquote(tail).replace("_", " ").strip()) or value
+
+
+def _parted_name(name: str, table: str) -> str:
+    """Take apart the name of a column that begins with that of its table: `airportcode` of `airports`."""
+    found = _OF_COLUMN.fullmatch(name)
+    begins = "" if found is None else found[1]
+    tables = (re.sub("ies$", "y", word) for word in re.split("[_-]", table.lower()))
+    if found is None or not any(word.startswith(begins) for word in tables):
+        return ""
+    return f"{begins} {'number' if found[2] == 'no' else found[2]}"
 
 
 @lru_cache(maxsize=8192)

@@ -72,7 +72,7 @@ _CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
     "every": lambda edges: edges[0].start,
     "measures": lambda edges: edges[0].value,
     "digits": lambda edges: int(getattr(edges[0].value, "number", edges[0].value)),
-    "columns": lambda phrases: phrases[0].parts or (phrases[0],),
+    "columns": lambda phrases: tuple(own for one in phrases for own in one.parts or (one,)),
     "is_negated": lambda words: len(words) % 2 == 1,
 }
 """How the values of a label become that of a field; else the first is."""
@@ -172,6 +172,16 @@ class Builders:
         return NounPhrase(
             parts=tuple(parts), joined_by="or" if is_or else "and", is_both=is_both, is_negated=is_negated
         )
+
+    def summed(self, found: Labels) -> NounPhrase:
+        """Give one noun each of several summaries: ``average and maximum price``."""
+        phrase: NounPhrase = found.one("phrase")
+        parts = (replace(phrase, summary=(edge.start, edge.value)) for edge in found["summary"])
+        return NounPhrase(parts=tuple(parts), joined_by="and")
+
+    def listed(self, found: Labels) -> NounPhrase:
+        """Put phrases beside each other that each stand alone: the fields of a table."""
+        return NounPhrase(parts=tuple(found["phrase"]), joined_by="and")
 
     def _owned_by(self, part: NounPhrase, owner: NounPhrase) -> NounPhrase:
         """Give a phrase an owner, unless it is a name, or has one: name, place of birth."""

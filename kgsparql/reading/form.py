@@ -60,6 +60,7 @@ class Form:
     :param digits: to how many digits numbers are rounded. :param unit: that a difference is asked in: ``year``.
     :param is_definition: it asks what or who something is: ``Who is Ann?``.
     :param is_listing: it asks for a list: ``List the films with their years``.
+    :param asks_fields: it asks for the columns alone: ``the names and ages of the singers``.
     :param asks_existence: it asks whether there is any such thing.
     :param measures: words for what ``how long``, ``how old`` ask for.
     :param closing: words for what ``made of``, ``used for`` ask for, at the end.
@@ -85,6 +86,7 @@ class Form:
     unit: str = ""
     is_definition: bool = False
     is_listing: bool = False
+    asks_fields: bool = False
     asks_existence: bool = False
     measures: tuple[str, ...] = ()
     closing: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ def read_question(read: Chunked, language: Lexicon | None = None) -> Form:
 class _Reader:
     """Reads one question.
 
-    :ivar passed: positions of the words that a rule has read, in a clause or not.
+    :ivar passed: positions of the words that a rule has read, in a clause or not; ``ended``, at the end of a question.
     :ivar named: those of names of entities; ``in_names`` those of what can be nothing but a name, or has several words.
     :ivar first_end: where the first name of an entity ends.
     """
@@ -52,7 +52,7 @@ class _Reader:
         self.read, self.lexicon, self.texts, self.builders = read, own, read.texts, Builders(read, own)
         self.words = tagged(read, own)
         self._begin_reading()
-        self.passed = set[int]()
+        self.passed, self.ended = set[int](), set[int]()
         self.named, self.in_names, self.first_end = set[int](), set[int](), len(self.texts)
         for chunk in read.chunks:
             if chunk.is_name:
@@ -87,6 +87,7 @@ class _Reader:
             if (found := self.reading.rule(rule, at)) is not None:
                 self.words[at] = self.words[found[0]]
                 self._begin_reading()
+                self.ended |= set(range(at, found[0]))
                 return found[1], set(range(at, found[0]))
         return {}, set()
 
@@ -133,7 +134,9 @@ class _Reader:
             unread=tuple(unread),
             closing=() if question.phrase.chunks else own.closings.get(" ".join(texts[-2:]), ()),
             other_names=self._named_otherwise(question),
-            pronouns=() if is_told else tuple(filter(self._is_unknown, range(len(texts)))),
+            pronouns=()
+            if is_told
+            else tuple(at for at in range(len(texts)) if at not in self.ended and self._is_unknown(at)),
         )
 
     def _is_for_name(self, at: int) -> bool:

@@ -40,16 +40,22 @@ class Joined:
         return (node, RDF_TYPE, self.kind), (node, self.start, subject), (node, self.end, far)
 
 
-def joining_classes(graph: KnowledgeGraph) -> dict[IRI, tuple[Joined, ...]]:
-    """Find the classes whose nodes only join two things, each with how these are joined.
+def joining_classes(graph: KnowledgeGraph) -> tuple[dict[IRI, tuple[Joined, ...]], frozenset[IRI]]:
+    """Find the classes whose nodes only join two things, each with how these are joined; and the links of join tables.
 
     None at endpoints: it would be a query for every class. Nodes have no name, their IRIs say nothing, nothing leads to
     them, and they have two facts and no more. Which of these leads to the subject is told by their names
     (``patterns.toml``), or by the one that is called as the class is.
     """
     if not graph.is_embedded or not graph.held(frozenset((RDF_TYPE,))):
-        return {}
-    return dict(_joining_classes(graph))
+        return {}, frozenset()
+    joined, links = dict[IRI, tuple[Joined, ...]](), set[IRI]()
+    for kind, nodes in _nodes_of_classes(graph):
+        own = _links(nodes)
+        if own and (way := _way(kind, own)) is not None and _is_nothing_led_to(graph, kind):
+            joined[kind] = (way,)
+        links |= _links_of_table(nodes)
+    return joined, frozenset(links)
 
 
 def roles_without_meaning(joined: Mapping[IRI, tuple[Joined, ...]]) -> frozenset[IRI]:
@@ -67,7 +73,8 @@ def steps_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[tuple[Term, T
     return across
 
 
-def _joining_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, tuple[Joined, ...]]]:
+def _nodes_of_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, Mapping[Term, list[tuple[IRI, Term]]]]]:
+    """Yield classes, each with what some of its nodes have."""
     x, kind, p, y = map(Variable, ("x", "kind", "p", "y"))
     used = g.Select(((kind, None),), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_CLASSES)
     kinds = [one["kind"] for one in graph.select(g.select_query("kinds", used))]
@@ -85,9 +92,7 @@ def _joining_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, tuple[Joined,
             if isinstance(predicate := said["p"], IRI):
                 found[said["kind"]][said["x"]].append((predicate, said["y"]))
         for one in own[at : at + _TOGETHER]:
-            links = _links(found[one])
-            if links and (way := _way(one, links)) is not None and _is_nothing_led_to(graph, one):
-                yield one, (way,)
+            yield one, found[one]
 
 
 def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
@@ -103,6 +108,17 @@ def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
     are_things = any(isinstance(y, Literal) for own in joined for y in own.values())
     is_thing = are_things or not all(map(_is_nameless, nodes)) or max(ends.values(), default=0) > 1
     return links if len(links) == 2 and is_of_links and not is_thing else []
+
+
+def _links_of_table(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> set[IRI]:
+    """List the links of a table that only joins two others, as tables are mapped: with their keys as values, too."""
+    said = [fact for facts in nodes.values() for fact in facts if fact[0] != RDF_TYPE]
+    links = {p for p, y in said if not isinstance(y, Literal)}
+    keys = [{*_words(p)} for p, y in said if isinstance(y, Literal)]
+    are_keys = bool(keys) and all(any(key <= {*_words(link)} for link in links) for key in keys)
+    each = (Counter(p for p, y in facts if p in links and not isinstance(y, Literal)) for facts in nodes.values())
+    is_of_both = len(links) == 2 and all(own == Counter(links) for own in each)
+    return links if are_keys and is_of_both else set()
 
 
 def _is_nothing_led_to(graph: KnowledgeGraph, kind: IRI) -> bool:

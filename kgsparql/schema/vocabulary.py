@@ -54,6 +54,7 @@ class GraphVocabulary:
     :param amounts: what the numbers of predicates are in.
     :param transitive: predicates that are declared to be so.
     :param joined: of classes whose nodes join two things, how these say what a predicate of that name would.
+    :param silent: the links of tables that only join others: nobody says them.
     :param implied: of steps, which others they are, too, by what is declared of their predicates.
     :param retired: what marks things that are deprecated, withdrawn or replaced: a predicate, and by which values.
     :param has_twins: some of its things are said to be the same.
@@ -71,6 +72,7 @@ class GraphVocabulary:
     implied: Mapping[Step, tuple[Step, ...]] = field(default_factory=dict, compare=False)
     joined: Mapping[IRI, tuple[Joined, ...]] = field(default_factory=dict, compare=False)
     transitive: frozenset[IRI] = frozenset()
+    silent: frozenset[IRI] = frozenset()
     has_twins: bool = False
     retired: tuple[tuple[IRI, tuple[IRI | Literal, ...]], ...] = ()
     valued: Mapping[IRI, IRI] = field(default_factory=dict, compare=False)
@@ -86,10 +88,11 @@ class GraphVocabulary:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
             own, (amounts, to_amounts) = _read_relations(graph.origin), amounts_of(graph.origin)
+            joined, silent = joining_classes(graph.origin)
             stated = {step.predicate for steps in own["relations"].values() for step in steps} | own["relations"].keys()
             valued = {by: to for by, to in (value_nodes(graph.origin) | to_amounts).items() if by not in stated}
             read = replace(
-                read, joined=joining_classes(graph.origin), valued=valued, amounts=amounts,
+                read, joined=joined, silent=silent, valued=valued, amounts=amounts,
                 retired=_marks_of(graph.origin), has_twins=bool(graph.held(frozenset((SAME_AS,)))), **own,
             )  # fmt: skip
         if graph.is_as_loaded:

@@ -1,0 +1,68 @@
+"""Tables that are asked for by their fields: several of each thing, how many of something, several numbers of all."""
+
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+
+CLUBS = """
+@prefix c: <http://example.org/club#> . @prefix m: <http://example.org/member#> .
+@prefix j: <http://example.org/club_member#> .
+@prefix b: <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+c:name rdfs:label "name" . c:town rdfs:label "town" .
+c:club_id rdfs:label "club id" . c:founded rdfs:label "founding year" .
+m:name rdfs:label "name" . m:age rdfs:label "age" . m:member_id rdfs:label "member id" . m:rating rdfs:label "rating" .
+b:club rdfs:label "club" . b:member rdfs:label "member" . b:club_member rdfs:label "club member" .
+<club/club_id=1> a b:club ; c:club_id 1 ; c:name "Rooks" ; c:town "Bexley" ; c:founded 1990 .
+<club/club_id=2> a b:club ; c:club_id 2 ; c:name "Knights" ; c:town "Corrin" ; c:founded 2004 .
+<club/club_id=3> a b:club ; c:club_id 3 ; c:name "Pawns" ; c:town "Corrin" ; c:founded 2010 .
+<member/member_id=7> a b:member ; m:member_id 7 ; m:name "Ada" ; m:age 30 ; m:rating 5 .
+<member/member_id=8> a b:member ; m:member_id 8 ; m:name "Ben" ; m:age 41 ; m:rating 9 .
+<member/member_id=9> a b:member ; m:member_id 9 ; m:name "Cyd" ; m:age 19 ; m:rating 7 .
+<club_member/club_id=1;member_id=7> a b:club_member ; j:club_id 1 ; j:member_id 7 ;
+  j:ref-club_id <club/club_id=1> ; j:ref-member_id <member/member_id=7> .
+<club_member/club_id=1;member_id=8> a b:club_member ; j:club_id 1 ; j:member_id 8 ;
+  j:ref-club_id <club/club_id=1> ; j:ref-member_id <member/member_id=8> .
+<club_member/club_id=2;member_id=9> a b:club_member ; j:club_id 2 ; j:member_id 9 ;
+  j:ref-club_id <club/club_id=2> ; j:ref-member_id <member/member_id=9> .
+"""
+
+
+def _rows(question: str, folder: Path) -> list[str] | str:
+    """Return the rows of the table that is answered, or the doubt."""
+    (folder / "graph.ttl").write_text("@base <http://example.org/> ." + CLUBS, encoding="utf-8")
+    with kgsparql.open(folder / "graph.ttl", embedder="none", note=lambda text: None) as knowledge:
+        answer = knowledge.ask(question)
+    if answer.status != "answered":
+        return answer.text.partition("\n")[0]
+    return sorted(answer.text.partition(" [Q1]")[0].split("; "))
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What are the names and towns of all clubs?", ["Knights | Corrin", "Pawns | Corrin", "Rooks | Bexley"]),
+        ("Show the name, town and founding year for every club.",
+         ["Knights | Corrin | 2004", "Pawns | Corrin | 2010", "Rooks | Bexley | 1990"]),
+        ("What are the ids and names of the clubs founded after 2000?", ["2 | Knights", "3 | Pawns"]),
+        ("List club names and number of members for each club.", ["Knights | 1", "Pawns | 0", "Rooks | 2"]),
+        ("Show all towns and the number of clubs in each town.", ["Bexley | 1", "Corrin | 2"]),
+        (
+            "Show the town of all clubs and the number of members in each club.",
+            ["Bexley | 2", "Corrin | 0", "Corrin | 1"],
+        ),
+        ("What are the ids of the members?", ["7", "8", "9"]),
+        ("What are the average, minimum and maximum age of all members?", ["30 | 19 | 41"]),
+        ("What is the lowest and highest rating of the members older than 20?", None),
+        ("What are the names and ages of the members, sorted descending by age?",
+         ["Ada | 30", "Ben | 41", "Cyd | 19"]),
+        ("List the names of the members ordered by their names.", ["Ada", "Ben", "Cyd"]),
+    ],
+)  # fmt: skip
+def test_fields_of_things_are_a_table(question: str, rows: list[str] | str | None, tmp_path: Path) -> None:
+    found = _rows(question, tmp_path)
+    if rows is None:
+        assert isinstance(found, str)
+    else:
+        assert found == rows
