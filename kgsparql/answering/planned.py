@@ -151,7 +151,7 @@ def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedRea
     sets = [plan] if isinstance(plan, a.Ends) else []
     if isinstance(plan, a.Items):
         names = (*view.profiler.vocabulary.labels, *ALTERNATIVE_LABELS)
-        sets = [a.Ends(plan, PropertyPath((Step(one),))) for one in names]
+        sets = [a.Ends(plan, Step(one).path) for one in names]
     view.look_for_members(sets)
     for own in sets:
         texts = [one for one in view.members(own) if isinstance(one, Literal) and one.language]
@@ -332,7 +332,7 @@ def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Comp
     labels = session.vocabulary.labels[: 1 if session.graph.is_remote else None]  # each costs two queries
     held = session.graph.held(frozenset(labels))
     for predicate in filter(held.__contains__, labels):
-        path = PropertyPath((Step(predicate),))
+        path = Step(predicate).path
         if len(run(a.Has(nodes, path), session.graph, vocabulary=session.vocabulary).items) == many:
             return run(ends(nodes, path), session.graph, vocabulary=session.vocabulary)
     return None

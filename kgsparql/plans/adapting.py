@@ -41,7 +41,7 @@ def _keeping_by(form: type[a.Current | a.Once], reading: PlannedReading, view: K
     items = plan if within is None else within.items
     if not isinstance(items, a.ItemSet) or isinstance(items, a.Items):
         return reading
-    kept, same = form(items), PropertyPath((Step(SAME_AS),))
+    kept, same = form(items), Step(SAME_AS).path
     left_out = a.Retired(items) if form is a.Current else a.Both((items, a.Ends(items, same)))
     view.look_for_items([kept, left_out])
     if not (view.has_items(kept) and view.has_items(left_out)):

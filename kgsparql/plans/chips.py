@@ -213,7 +213,7 @@ class _OptionFinder:
         part, found = self.chip.part_of(self.plan), list[Any]()
         match self.chip.kind:
             case "class":
-                back = PropertyPath((Step(self.profiler.vocabulary.types[0], "inverse"),))
+                back = Step(self.profiler.vocabulary.types[0], "inverse").path
                 own = [one for one in self._terms(a.Ends(_OPEN_ITEMS, back)) if isinstance(one, IRI)]
                 found = [a.Instances(one) for one in self.profiler.with_broader(own) if one not in CLASS_KINDS]
             case "item":

@@ -465,7 +465,14 @@ class _Search:
             own = [max(self.fit.phrase(self.texts, step.predicate)) for step in way.steps]
             if not way.hinted and not self.classes and max(own) < SAME:  # and no word of the question is in a label
                 yield unsaid(last)
-        elif is_far and (self.classes or rel.hints) and not all(map(self._is_silent, way.steps[:-1])):
+        elif (
+            is_far
+            and (self.classes or rel.hints)
+            and not (
+                all(map(self._is_silent, way.steps[:-1]))
+                or self.view.joins(self.items, way.steps, self.classes, self.fit)
+            )
+        ):
             yield unsaid(last)
         for step in way.steps:
             label = self.fit.text(step.predicate)

@@ -73,6 +73,16 @@ class Denotation:
         return self.items is None
 
     @property
+    def path(self) -> PropertyPath:
+        """What was matched last."""
+        return self.how[-1].path
+
+    @property
+    def last(self) -> IRI:
+        """The predicate that this ends with."""
+        return self.path.steps[-1].predicate
+
+    @property
     def is_named(self) -> bool:
         """Whether it is one or more named things."""
         return isinstance(self.items, a.Items)
@@ -196,7 +206,7 @@ def of_classes(classes: Collection[IRI]) -> a.ItemSet:
 def named_set(name: Name) -> a.ItemSet:
     """Make the set of what is called so: a thing or text of the graph, or the blank nodes with that label."""
     item = a.Items((name.term,))
-    return item if name.calls is None else a.Ends(item, PropertyPath((Step(name.calls, "inverse"),)))
+    return item if name.calls is None else a.Ends(item, Step(name.calls, "inverse").path)
 
 
 def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
@@ -209,6 +219,24 @@ def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
 def back(path: PropertyPath) -> PropertyPath:
     """The way back."""
     return PropertyPath(tuple(step.reversed for step in reversed(path.steps)))
+
+
+def unfiltered(items: a.ItemSet) -> a.ItemSet:
+    """The set that a set was chosen from: its items have the same predicates.
+
+    >>> city, size = a.Instances(IRI("http://e.org/City")), a.Value(PropertyPath.of("http://e.org/size"))
+    >>> unfiltered(a.Top(a.Where(city, size, ">", size), size)) == city
+    True
+    """
+    match items:
+        case a.Where(inner) | a.Top(inner) | a.Lacks(inner) | a.Has(inner) | a.Named(inner) | a.Minus(inner):
+            return unfiltered(inner)
+        case a.Both(sets):
+            return unfiltered(next((one for one in sets if isinstance(one, a.Instances)), sets[0]))
+        case a.Ends(start, path):
+            return a.Ends(unfiltered(start), path)
+        case _:
+            return items
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, filterfalse
 from operator import attrgetter
@@ -16,8 +16,9 @@ from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, roots_of, same_root, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, of_classes
+from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, ends, of_classes
 from kgsparql.plans.expressions import is_year
+from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, without_ranking
@@ -137,7 +138,7 @@ class ListMembers:
         elif not numbers:
             some = graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
             if {one["x"] for one in some} == {LIST_END}:  # empty: nothing
-                yield PropertyPath((Step(LIST_FIRST),))
+                yield Step(LIST_FIRST).path
 
 
 @dataclass(slots=True)
@@ -366,7 +367,7 @@ class KnownGraph:
         """Whether the graph says of all of them that they are what a word for a man or a woman means."""
         sexes = lexicon.sex_of(word)
         for predicate in self.predicates_called(sorted(lexicon.sexes)) if sexes else ():
-            path = PropertyPath((Step(predicate),))
+            path = Step(predicate).path
             found = sorted(self.members(a.Ends(items, path)), key=str)
             called = self.labels(found, in_grace=True).values()
             if called and not any(sexes.isdisjoint(words(normalised(name))) for name in called):
@@ -381,11 +382,20 @@ class KnownGraph:
         shared = set(broader(kinds)).intersection(*(broader([one]) for one in kinds)) or {*kinds[:1]}
         return max(shared, key=lambda kind: (len(broader([kind])), str(kind)), default=None)
 
-    def classes_called(self, texts: Sequence[str]) -> list[IRI]:
-        """The classes with instances that are called just so, in whatever number."""
+    def classes_called(self, texts: Sequence[str], empty: Collection[str] = ()) -> list[IRI]:
+        """The classes with instances that are called just so, in whatever number, but for words that say nothing."""
         wanted, rows = [*map(root, texts)], self._rows_with(texts, "class")
-        found = [IRI(row.iri) for row in rows if [*map(root, words(row.key))] == wanted]
+        found = [IRI(row.iri) for row in rows if [root(o) for o in words(row.key) if o not in empty] == wanted]
         return [*filter(self.has_instances, dict.fromkeys(found))]
+
+    def joins(self, items: a.ItemSet, steps: Sequence[Step], far: Collection[IRI], fit: LabelFit) -> bool:
+        """Tell whether two steps lead over what only joins two others, each called so there: `shop` and `employee`."""
+        beside = self.uses(ends(items, steps[0].path))
+        match steps, [use for use in beside if use.kind == "item" and use.step.direction == "forward"]:
+            case (first, last), (_, _):
+                sides = (first, self.classes_in(items)), (last, far)
+                return all(fit.label_roots(one.predicate) & fit.roots_of(own) for one, own in sides)
+        return False
 
     def classes_ending_with(self, text: str) -> frozenset[IRI]:
         """The classes of which a word is the last of several: sensors, where there are humidity sensors."""

@@ -13,7 +13,7 @@ from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import in_unit
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Match, Rel, back, ends, met, of_classes
+from kgsparql.plans.denotation import Denotation, Match, Rel, back, ends, met, of_classes, unfiltered
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.named_words import NamedWords
@@ -30,7 +30,7 @@ from kgsparql.reading.clauses import (
     Superlative,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import Gap, left_out_at, may_mean, not_all, other_kind
+from kgsparql.reading.gaps import Gap, left_out_at, may_mean, not_all, other_kind, rival
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
@@ -190,7 +190,10 @@ class Measuring(NamedWords):
         is_called = self.fit.form(last.step.predicate) in {"noun", "agent"}  # not `located in`, however like a city
         is_noun = bool(texts) and is_called and self.fit.says(texts[-1], self.fit.text(last.step.predicate))
         is_noun = is_noun and not self.lexicon.is_participle(texts[-1])  # what was borrowed
-        if is_noun and not self.fit.allows(last.step, "of", texts[-1]):  # children of each, not parents
+        is_other = bool(among) and not self.fit.label_roots(last.step.predicate) <= {*map(root, texts)}
+        if is_other and last.kind != "item":  # the type code of a template is none
+            return
+        if is_noun and not (is_other or self.fit.allows(last.step, "of", texts[-1])):  # children of each, not parents
             return
         own = self.fit.with_classes(texts, self.fit.phrase(texts, last.step.predicate), last.classes)
         is_of_class = not frozenset(among).isdisjoint(self.view.profiler.with_broader(last.classes))
@@ -199,7 +202,7 @@ class Measuring(NamedWords):
         if own and len(uses) == 1 and min(own) >= NEAR and ((is_called and min(own) > BY_CLASS) or not is_of_class):
             yield MeasureFit(sum(own) / len(own) + _W.counted_share * share, a.HowMany(path))
         is_through = all(self.fit.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
-        if last.kind == "item" and is_of_class and is_through:
+        if last.kind == "item" and is_of_class and (is_through or self.view.joins(items, path.steps, among, self.fit)):
             score = _W.of_class + _W.counted_share * share - _W.deeper * (len(uses) - 1)
             yield MeasureFit(score, a.HowMany(path, of_classes(among)))
 
@@ -239,6 +242,10 @@ class Measuring(NamedWords):
 
     def superlative(self, given: Denotation, best: Superlative) -> list[Denotation]:
         """The largest, the second oldest, the top five of a set."""
+        is_often = not self.lexicon.frequencies.isdisjoint(best.measures)
+        if is_often and given.is_free and (whole := self.word_set(given)) is not None:
+            fits = [fit for _, fit in self.predicates_named(self.connector.at(given.head))]
+            given = whole if fits.count(max(fits)) == 1 else whole.doubted(rival())
         if given.items is None:
             return [given.leaving_out([best.position])]
         if isinstance(given.items, a.Items) and len(given.items.terms) == 1 and self.question.asks != "choose":
@@ -251,7 +258,17 @@ class Measuring(NamedWords):
         options = self.measures(given, (), best.measures) if best.measures else []
         options = [own for own in options if not self._is_all_one(given.items, own.measure)][: _TRIED - 1]
         made = [self._top(given, one, best).doubted(*self._says_more(given, one, best)) for one in options]
-        return made or [given.leaving_out([best.position])]
+        return made or (self._most_often(given, best) if is_often else []) or [given.leaving_out([best.position])]
+
+    def _most_often(self, given: Denotation, best: Superlative) -> list[Denotation]:
+        """What the most of a set lead to, of what they lead to: the most common nationality of people."""
+        for one in given.items.sets if isinstance(given.items, a.Both) else (given.items,):
+            if isinstance(one, a.Ends):
+                *before, last = one.path.steps
+                among = a.Ends(one.start, PropertyPath((*before,))) if before else one.start
+                option = MeasureFit(0.0, a.HowMany(last.reversed.path, among))
+                return [] if isinstance(among, a.Items) else [self._top(given, option, best)]
+        return []
 
     def _is_all_one(self, items: a.ItemSet, measure: a.Measure) -> bool:
         """Whether a set was kept by one value of a measure, so that none is the first: `first awarded in 1969`."""
@@ -300,19 +317,23 @@ class Measuring(NamedWords):
             if kind is None or kind not in self.view.classes_in(given.items):
                 return [given.leaving_out([best.position])]
             return met(given, self.extreme(Denotation(a.Instances(kind), classes=frozenset({kind})), said, phrase))
-        if phrase.most and positions and self.positions_of_verb(said) and not said.light:
+        said_by = [p for p in self.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
+        if phrase.most and positions and (said_by or self.are_values(given)):  # the year that has the most concerts
             found = self._counted(given, said, phrase)[:_TRIED]
-            found = [(one, option) for one, option in found if one.items is not None and self._has_any(one, option)]
-            if made := [self._top(one, option, best) for one, option in found]:
+            made = [
+                self._top(one, option, best)
+                for one, option in found  # of six with none, none has the most
+                if one.items is not None
+                and self.view.members(a.Has(one.items, option.path, getattr(option.measure, "among", None)))
+            ]
+            if made:
                 return made
         if given.is_free:
             kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None:
                 return []
             given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
-        empty = self.lexicon.comparatives.keys() | self.lexicon.light_words
-        said_by = [p for p in self.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
-        verb = [p for p in said_by if self.texts[p] not in empty]
+        verb = [p for p in said_by if self.texts[p] not in self.lexicon.comparatives]
         if phrase.most and not best.measures:
             options = self.numbers_of_noun(given, phrase)
         else:
@@ -331,12 +352,6 @@ class Measuring(NamedWords):
         names = [self.fit.text(step.predicate) for step in option.path.steps]
         said = [p for p in verb if self.texts[p] not in self.lexicon.light_words]
         return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
-
-    def _has_any(self, given: Denotation, option: MeasureFit) -> bool:
-        """Whether any of a set has something of what is counted: of six with none, none has the most."""
-        among = option.measure.among if isinstance(option.measure, a.HowMany) else None
-        reached = ends(given.known, option.path)
-        return bool(self.view.members(a.Both((reached, among)) if among is not None else reached))
 
     def _refined(
         self, given: Denotation, options: Sequence[MeasureFit], phrase: NounPhrase
@@ -365,7 +380,7 @@ class Measuring(NamedWords):
         self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
     ) -> list[Denotation]:
         """What has more than so much, or so many, of something."""
-        if given.items is None:
+        if given.is_free and not self.are_values(given):
             return []
         made = [
             self.keep(one, option, quantity)
@@ -414,16 +429,18 @@ class Measuring(NamedWords):
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
         verb = self.positions_of_verb(said)
-        if not verb:
+        if not verb and given.items is not None:
             return self._refined(given, self.numbers_of_noun(given, phrase)[:_TRIED], phrase)
         found, bare = [], replace(phrase, quantity=None, most=None, superlative=None)
+        # who made the most films: directed them, or wrote
+        unsaid = left_out_at(p for p in said.verb if not verb and self.texts[p] not in self.lexicon.using)
         for thing in self.phrases.denotations(bare)[:_TRIED]:
             if thing.is_free:
                 continue
             for one in self.phrases.with_argument(replace(given, score=0.0), said, thing, bare)[:_TRIED]:
                 reached = given if given.items is not None else replace(one, score=given.score)
-                option = MeasureFit(one.score, a.HowMany(back(one.how[-1].path), thing.items))
-                found.append((replace(reached, doubts=(*given.doubts, *one.doubts), head=()), option))
+                option = MeasureFit(one.score, a.HowMany(back(one.path), thing.items))
+                found.append((replace(reached, doubts=(*given.doubts, *one.doubts, *unsaid), head=()), option))
         if not found:
             texts = self.positions(phrase.chunks)
             for option in self.measures(given, verb, counts=True)[:_TRIED]:
@@ -468,21 +485,3 @@ def by_year(option: MeasureFit) -> MeasureFit:
     if isinstance(measure, a.Value) and measure.kind in {"date", "time"}:
         return replace(option, measure=replace(measure, kind="year"))
     return option
-
-
-def unfiltered(items: a.ItemSet) -> a.ItemSet:
-    """The set that a set was chosen from: its items have the same predicates.
-
-    >>> city, size = a.Instances(IRI("http://e.org/City")), a.Value(PropertyPath.of("http://e.org/size"))
-    >>> unfiltered(a.Top(a.Where(city, size, ">", Literal("5")), size)) == city
-    True
-    """
-    match items:
-        case a.Where(inner) | a.Top(inner) | a.Lacks(inner) | a.Has(inner) | a.Named(inner) | a.Minus(inner):
-            return unfiltered(inner)
-        case a.Both(sets):
-            return unfiltered(next((one for one in sets if isinstance(one, a.Instances)), sets[0]))
-        case a.Ends(start, path):
-            return a.Ends(unfiltered(start), path)
-        case _:
-            return items

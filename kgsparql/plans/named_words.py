@@ -9,7 +9,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match
 from kgsparql.plans.weights import weights
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_of, relations
 from kgsparql.reading.form import Form
@@ -58,7 +58,7 @@ class NamedWords:
         texts = self.connector.at(given.head)
         for predicate, _ in sorted(self.predicates_named(texts), key=lambda one: (one[1], str(one[0])), reverse=True):
             if (kind := self.view.subject_class(predicate)) is not None:
-                path = PropertyPath((Step(predicate),))
+                path = Step(predicate).path
                 return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
         return None
 
@@ -74,5 +74,15 @@ class NamedWords:
         return len(roots) == len(positions) and any(roots <= self.fit.label_roots(one) for one in called)
 
     def classes_named(self, positions: Sequence[int]) -> list[IRI]:
-        """The classes that words name."""
-        return self.view.classes_called(self.connector.at(positions))[:_CLASSES]
+        """The classes that words name; `cars` those of `cars data`, where no predicate is called so."""
+        texts = self.connector.at(positions)
+        found = self.view.classes_called(texts)
+        own = {*map(root, texts)}
+        if not found and all(self.fit.label_roots(one) != own for one in self.view.predicates_called(texts)):
+            found = self.view.classes_called(texts, self.lexicon.table_words)
+        return found[:_CLASSES]
+
+    def are_values(self, given: Denotation) -> bool:
+        """Whether it is whatever things have that a noun names, which is no class: the years of concerts."""
+        named = any(one.classes and (one.end - 1,) == given.head[-1:] for one in self.chunked.chunks)
+        return given.is_free and given.head != () and not (named or self.classes_named(given.head))

@@ -24,7 +24,7 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.restricting import Restricting
 from kgsparql.plans.weights import weights
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity
@@ -89,7 +89,7 @@ class Phrases(NamedWords):
         found = [given.kept(one, _W.below) for one in below.values()]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
             named = self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
-            found = [one for one in named if one.how[-1].path.steps[-1].predicate != RDF_TYPE]
+            found = [one for one in named if one.last != RDF_TYPE]
         return found or [given.leaving_out(phrase.kinds)]
 
     # --- the phrase itself
@@ -306,7 +306,7 @@ class Phrases(NamedWords):
 
     def _is_a_thing(self, kind: IRI) -> bool:
         """Whether a class itself is what is meant: in an ontology, where nothing is said to be of it."""
-        typed = a.Ends(a.Items((kind,)), PropertyPath((Step(RDF_TYPE, "inverse"),)))
+        typed = a.Ends(a.Items((kind,)), Step(RDF_TYPE, "inverse").path)
         return not self.view.has_instances(kind) or (self.view.is_ontology and not self.view.has_items(typed))
 
     def _with_adjective(self, given: Denotation) -> Denotation:
@@ -355,9 +355,10 @@ class Phrases(NamedWords):
                 yield Denotation(a.Items((one,)), _W.predicate)
         kinds = self.classes_named(positions)
         meant = head.classes if self.view.is_ontology and not phrase.asked else ()  # as things, and not as kinds
+        score = _W.of_class + (_W.wanted + _W.one_label) * (len(phrase.chunks) > 1)  # and no template that is a type
         for kind in kinds:
             if kind not in meant:
-                yield Denotation(a.Instances(kind), _W.of_class, classes=frozenset({kind}), asked=phrase.asked)
+                yield Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)
         if phrase.kinds and phrase.asked and (head.classes or kinds):
             yield Denotation(None, _W.kinds, head=phrase.kinds, asked=phrase.asked)
         family = frozenset[IRI]()

@@ -17,7 +17,7 @@ from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative
@@ -148,7 +148,7 @@ class Planner:
                 rel = Rel((), "of", asked="", hints=self.lexicon.hints["kind"], hops=1)
                 named = [one for one in self.phrases.denotations(thing) if one.is_named]
                 found = [made for one in named for made in self.connector.connect(one, rel) if not made.doubts]
-                above = [one.kept(ends(one.known, PropertyPath((Step(SUBCLASS_OF, "forward"),)))) for one in named]
+                above = [one.kept(ends(one.known, Step(SUBCLASS_OF).path)) for one in named]
                 found = found or [one for one in above if self.view.has_items(one.known)]
                 return best(found or [one.leaving_out(phrase.kinds) for one in named])
         return []
@@ -240,7 +240,7 @@ class Planner:
         whose, *other = [self._named_by(chunk) for chunk in asked.chunks] if asked is not None else [None]
         if whose is None:
             return None
-        paths = [PropertyPath((Step(own, "forward"),)) for own in ALTERNATIVE_LABELS]
+        paths = [Step(own).path for own in ALTERNATIVE_LABELS]
         found = [own for path in paths if self.view.has_items(own := ends(whose.known, path))]
         if not found:
             return None
@@ -383,7 +383,8 @@ class Planner:
         """The highest value itself, where a measure and no thing is named: `the earliest date of birth`."""
         head = phrase.head
         is_thing = head is None or bool(head.classes) or head.is_name or phrase.asked == "who"
-        if is_thing or phrase.restrictions or best_of.number * best_of.rank > 1:
+        is_often = not self.lexicon.frequencies.isdisjoint(best_of.measures)
+        if is_thing or is_often or phrase.restrictions or best_of.number * best_of.rank > 1:
             return None
         summary: a.Summary = "max" if best_of.is_largest else "min"
         positions = self.phrases.positions(phrase.chunks)

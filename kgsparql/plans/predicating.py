@@ -61,23 +61,27 @@ class Predicating(NamedWords):
         return met(given.headless(), self.connector.connect(other, rel))
 
     def _beside(self, given: Denotation, other: Denotation) -> list[Denotation] | None:
-        """`What types are the films of X`: of another class, so that a predicate is meant that leads from there."""
-        is_plain = isinstance(other.items, a.Instances | a.Items)
-        if not given.classes or given.items is None or other.items is None or is_plain:
+        """`What types are the films of X`: of another class, so that a predicate is meant that leads from there.
+
+        So the people who are poker players, where these stand apart and each leads to another one of them.
+        """
+        if given.items is None or other.items is None or isinstance(other.items, a.Items):
             return None
-        if self.view.members(a.Both((given.items, other.items))):
-            return None
+        is_class = isinstance(other.items, a.Instances)
+        kinds = given.classes or (self.view.classes_in(given.items) if is_class else frozenset[IRI]())
         far = self.view.classes_in(other.items)
-        if not far or not far.isdisjoint(given.classes):
+        if not (kinds and far and far.isdisjoint(kinds)) or self.view.members(a.Both((given.items, other.items))):
             return None
         found = []
         for one in self.connector.connect(other, Rel(preposition="of", wanted=given, hops=1)):
-            label = self.fit.label_roots(one.how[-1].path.steps[-1].predicate)
-            is_said = not label.isdisjoint(self.fit.roots_of(given.classes))
-            if self.view.members(one.known):
-                found.append(
-                    one if is_said else one.doubted(unsaid(self.fit.text(one.how[-1].path.steps[-1].predicate)))
-                )
+            is_said = not self.fit.label_roots(one.last).isdisjoint(self.fit.roots_of(kinds))
+            reached = self.view.members(one.known)
+            if is_class and is_said and len(reached) == len(self.view.members(other.items)):
+                return met(given, [replace(one, score=other.score)])
+            if reached:
+                found.append(one if is_said else one.doubted(unsaid(self.fit.text(one.last))))
+        if is_class:
+            return None
         wanted = self.fit.names(sorted(given.classes, key=str))[0]
         # the class may only be untold in the graph: `which city is the capital`
         unlike = replace(other, score=given.score + other.score - _W.unlike, asked=given.asked, classes=frozenset())
@@ -112,7 +116,7 @@ class Predicating(NamedWords):
     def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
         """What is below a named thing in a taxonomy: for one thing that is asked about, in all that it stands in."""
         below = self.steps_below(other.known, TAXONOMY)
-        ways = {one: PropertyPath((Step(one, "inverse"),)) for one in TAXONOMY}
+        ways = {one: Step(one, "inverse").path for one in TAXONOMY}
         if given.is_named:
             own = {use.step for use in self.view.uses(given.known)} - {Step(INSTANCE_OF, "inverse")}
             kinds = [other.known, *([below[CLASS_ABOVE]] if CLASS_ABOVE in below else [])]
@@ -124,14 +128,14 @@ class Predicating(NamedWords):
 
     def steps_below(self, items: a.ItemSet, predicates: Iterable[IRI]) -> dict[IRI, a.ItemSet]:
         """What is below in each taxonomy that has any: one query for all."""
-        below: dict[IRI, a.ItemSet] = {one: ends(items, PropertyPath((Step(one, "inverse"),))) for one in predicates}
+        below: dict[IRI, a.ItemSet] = {one: ends(items, Step(one, "inverse").path) for one in predicates}
         self.view.look_for_items(below.values())
         return {one: own for one, own in below.items() if self.view.has_items(own)}
 
     def nothing_below(self, items: a.ItemSet) -> dict[IRI, a.ItemSet]:
         """What is below a thing that stands lowest in a taxonomy: nothing, which makes a sure no."""
         own = {use.step for use in self.view.uses(items)}
-        return {one: ends(items, PropertyPath((Step(one, "inverse"),))) for one in TAXONOMY[:2] if Step(one) in own}
+        return {one: ends(items, Step(one, "inverse").path) for one in TAXONOMY[:2] if Step(one) in own}
 
     def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """Words that say what something is without naming a term: a predicate that is true of it."""
@@ -141,7 +145,7 @@ class Predicating(NamedWords):
         """Keep what it is stated to be so of, by a predicate with all of some words: `open on Sunday`."""
         texts = self.connector.at(words)
         for predicate, fit in self.predicates_named(texts):
-            path = PropertyPath((Step(predicate),))
+            path = Step(predicate).path
             if self.view.members(a.Ends(a.Items((TRUE,)), back(path))):
                 kept = given.kept(
                     a.Where(given.known, a.Value(path, "text"), "=", TRUE), fit, Match(" ".join(texts), path)
@@ -288,7 +292,7 @@ class Predicating(NamedWords):
         """What is wider than it is tall, or has more children than prizes: two measures of each are compared."""
         if said.object is None:
             others = self.measuring.measures(given, (), by.own) if by.own else []
-        elif any(chunk.entities for chunk in said.object.chunks):
+        elif said.object.restrictions or said.object.of or any(chunk.entities for chunk in said.object.chunks):
             return
         else:
             options = self.measuring.measures_at(given, self.positions_of_verb(said), counts=True)

@@ -12,7 +12,15 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
-from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Quantity, Restriction, Superlative
+from kgsparql.reading.clauses import (
+    Alternatives,
+    NounPhrase,
+    Predication,
+    Quantity,
+    Restriction,
+    Superlative,
+    with_argument_within,
+)
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, quoted, rival, unsaid
 
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
@@ -46,14 +54,13 @@ class Restricting(NamedWords):
         if is_place and (given.classes or given.head or given.asked == "where"):
             said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")
         if said.verb and self.texts[said.verb[0]] in self.lexicon.share_verbs and said.object is not None:
-            return self._shared(given, said, said.object)
+            if not said.is_passive or said.object.quantity is None:
+                return self._shared(given, said, said.object)
+            said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
         return self._by_argument(given, said)
 
-    def _last_step_of(self, one: Denotation) -> str:
-        return self.fit.text(one.how[-1].path.steps[-1].predicate)
-
     def _without_others(self, one: Denotation) -> Denotation:
-        way = one.how[-1].path if one.how else None
+        way = one.path if one.how else None
         start = next((own.start for own in parts(one.items) if isinstance(own, a.Ends) and own.path == way), None)
         if way is None or start is None:
             return one.doubted(left_out("only"))
@@ -104,7 +111,7 @@ class Restricting(NamedWords):
 
     def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
         """Keep what is so of everything that it is asked of: the films with *every* genre."""
-        path = one.how[-1].path if len(one.how) > len(given.how) else None
+        path = one.path if len(one.how) > len(given.how) else None
         starts = [part.start for part in parts(one.known) if isinstance(part, a.Ends) and part.path == path]
         if path is None or not starts:
             return one
@@ -112,7 +119,7 @@ class Restricting(NamedWords):
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
         """What has the most of something, or so many, or is of a time; ``None`` where nothing like it is said."""
-        if said.object is None:
+        if said.object is None and argument.quantity is None:
             return self.measuring.extreme(given, said, argument) if argument.most else None
         best_of = argument.superlative
         if best_of is not None and said.light == "be" and not argument.chunks and argument.of is None:
@@ -175,6 +182,8 @@ class Restricting(NamedWords):
         head = () if is_pending else given.head
         wanted = given if given.classes or (said.subject is None and not given.is_free) else None
         role = _OBJECTS.get(said.preposition, "prep")
+        if role == "prep" and said.is_passive and self.lexicon.using & {*self.connector.at(said.verb)}:
+            role = "by"  # used in a recipe: it uses them
         role = self._role_of_subject(given, said, verb) if said.subject is not None else role
         if role == "prep" and head and not verb:
             role = "of"  # `the languages in films`: the noun names the predicate
@@ -189,12 +198,12 @@ class Restricting(NamedWords):
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         found = [self._but_themselves(one, phrase) for one in found]
         if said.light == "do" and not verb:  # the verb was not read
-            return [one.doubted(unsaid(self._last_step_of(one))) for one in found]
+            return [one.doubted(unsaid(self.fit.text(one.last))) for one in found]
         return found
 
     def _but_themselves(self, one: Denotation, phrase: NounPhrase) -> Denotation:
         """Leave out with whom somebody did what both did: who wrote a book *with Ann*."""
-        if len(one.how) < 2 or one.how[-2].path != back(one.how[-1].path):
+        if len(one.how) < 2 or one.how[-2].path != back(one.path):
             return one
         beside = [own for own in phrase.restrictions if isinstance(own, Predication) and own.object is not None]
         if self.lexicon.with_words.isdisjoint(own.preposition for own in beside):
@@ -329,6 +338,13 @@ class Restricting(NamedWords):
 
     def _joined_arguments(self, given: Denotation, said: Predication) -> list[Denotation] | None:
         """Read `worked at A and B` as two relations, `A or B` as two branches; ``None`` where nothing is joined."""
+        for one in (
+            said.object.restrictions if said.object is not None else ()
+        ):  # had concerts in both 2014 and 2015: one in each
+            if isinstance(one, Predication) and one.object and one.object.joined_by == "and":
+                each = [with_argument_within(said, one, part) for part in one.object.parts if _is_number(part)]
+                if len(each) == len(one.object.parts):
+                    return self.all_of(given, each)
         phrase = said.object if said.object is not None and said.object.parts else said.subject
         if phrase is None or not phrase.parts or any(part.quantity for part in phrase.parts):
             return None
@@ -355,9 +371,9 @@ class Restricting(NamedWords):
         if given.is_free:
             return [replace(given, head=(*given.head, *verb))]
         found = self.predicating.has(given, Denotation(None, head=verb), NounPhrase())
-        texts, ways = self.connector.at(verb), [one.how[-1].path.steps[-1].predicate for one in found]
+        texts, ways = self.connector.at(verb), [one.last for one in found]
         if any(self.fit.whole(texts, own) == SAME for own in ways):  # completed: it has a `completion date`
-            found = [one.doubted(unsaid(self._last_step_of(one))) for one in found]
+            found = [one.doubted(unsaid(self.fit.text(one.last))) for one in found]
         return found or [given.leaving_out(verb)]
 
     # --- the same
@@ -381,7 +397,7 @@ class Restricting(NamedWords):
             for middle in middles:
                 if middle.items is None or one.items is None:
                     continue
-                way = middle.how[-1].path
+                way = middle.path
                 if isinstance(middle.items, a.Ends) and len(way.steps) == 1:  # a step back never leads to the start
                     others: a.ItemSet = ends(middle.items, back(way))
                 else:

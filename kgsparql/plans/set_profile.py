@@ -75,7 +75,7 @@ class PredicateUse:
     @property
     def path(self) -> PropertyPath:
         """The predicate as a path of one step."""
-        return PropertyPath((self.step,))
+        return self.step.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class Profiler:
         before = a.Ends(items.start, PropertyPath(tuple(begun))) if begun else items.start
         near = self.sample(before)
         if near and len(iris := _iris(near)) == len(near):
-            return a.Ends(a.Items(iris), PropertyPath((last,)))
+            return a.Ends(a.Items(iris), last.path)
         shorter = self._from_sample(before)  # a blank node has no name to begin at
         return (
             a.Ends(shorter.start, PropertyPath((*shorter.path.steps, last))) if isinstance(shorter, a.Ends) else items
@@ -340,7 +340,7 @@ class Profiler:
                 if isinstance(items, a.Items) and len(items.terms) <= ITEMS and only is None:
                     for step, led_to in own.items():
                         far = _first_by_name(set[Term]().union(*led_to.values()))
-                        self.known.samples[a.Ends(items, PropertyPath((step,)))] = far
+                        self.known.samples[a.Ends(items, step.path)] = far
         return dict(zip(asked, facts, strict=True))
 
     def _some(self, items: a.ItemSet, terms: Sequence[Term], x: Variable) -> g.Pattern:
@@ -387,7 +387,7 @@ class Profiler:
         n, x, y = map(Variable, ("n", "x", "y"))
         compiler, queries = PlanCompiler(self.vocabulary, most), []
         for number, one in enumerate(predicates):
-            head, along = (g.numbered(n, number), (x, None), (y, None)), PropertyPath((Step(one),))
+            head, along = (g.numbered(n, number), (x, None), (y, None)), Step(one).path
             queries.append(g.select_query("ends", g.Select(head, compiler.along(x, along, y), limit=most)))
         found: dict[IRI, list[tuple[Term, Term]]] = {one: [] for one in predicates}
         for solution in self.graph.select(Query.union(queries)):

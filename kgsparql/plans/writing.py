@@ -200,7 +200,7 @@ class Writer:
         steps = self.relations(measure.path) if isinstance(measure, a.Value | a.HowMany) else []
         said = self.word(where, "compared")
         match items, comparison, value:
-            case a.Where(rest, other, ">=", Literal() as low), "<=", Literal() if other == measure:
+            case a.Where(rest, a.Value() as other, ">=", Literal() as low), "<=", Literal() if other == measure:
                 items, said = rest, f"is from {self.quantity(measure, low)} to {self.quantity(measure, value)}"
         match measure, comparison, value:
             case a.HowMany(_, among), "=", a.Count(every) if among == every:

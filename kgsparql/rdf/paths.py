@@ -38,6 +38,11 @@ class Step(NamedTuple):
         """The same predicate walked the other way."""
         return self._replace(direction="inverse" if self.direction == "forward" else "forward")
 
+    @property
+    def path(self) -> PropertyPath:
+        """The path of one step."""
+        return PropertyPath((self,))
+
     def inverts(self, other: Step) -> bool:
         """Tell whether this step walks the other one's predicate back."""
         return self.predicate == other.predicate and self.direction != other.direction

@@ -248,8 +248,20 @@ def relations(restrictions: Iterable[Restriction]) -> Iterator[Predication]:
                 yield from relations(branch)
 
 
+def with_argument_within(said: Predication, one: Predication, other: NounPhrase) -> Predication:
+    """Say the same, with another argument in what restricts its object: ``had concerts in 2015``."""
+    phrase = said.object or NounPhrase()
+    within = tuple(replace(one, object=other) if own is one else own for own in phrase.restrictions)
+    return replace(said, object=replace(phrase, restrictions=within))
+
+
 def with_preposition(last: Predication, preposition: str, other: NounPhrase, is_negated: bool) -> Predication:
     """Say of another phrase what was said with another preposition: ``won it in 1921, but not in 1922``."""
+    for one in last.object.restrictions if last.object is not None else ():
+        if (
+            isinstance(one, Predication) and one.preposition == preposition != last.preposition
+        ):  # had concerts in 2014, but not in 2015
+            return replace(with_argument_within(last, one, other), is_negated=is_negated)
     is_transitive = last.object is not None and not last.preposition
     if is_transitive and any(said == preposition for said, _ in last.more):
         return replace(last, more=((preposition, other),), is_negated=is_negated)

@@ -185,7 +185,9 @@ class ValueFinder:
         own, after = self.language, self.texts[end : end + 1]
         is_counting = bool(after) and after[0] not in own.function_words - own.or_words
         is_after = start > 0 and self.texts[start - 1] in own.prepositions | own.be_forms | own.range_words
-        return is_counting or ((is_after or self.is_compared(start)) and self.texts[start] not in own.dummies)
+        is_first = self.texts[start - 1] in own.between_words and bool(own.range_words & {*after})  # one of one and two
+        is_number = is_first or self.texts[start] not in own.dummies
+        return is_counting or ((is_after or self.is_compared(start)) and is_number)
 
     # --- Ranges
 

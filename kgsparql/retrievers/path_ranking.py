@@ -284,7 +284,7 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
     jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in map(root, words(normalised(name)))]
     texts = session.vocabulary.valued  # of descriptions that are nodes
     walks = [Walk(start, PropertyPath((Step(p), Step(texts[p])))) for p in DESCRIPTIONS if p in texts]
-    walks += [Walk(start, PropertyPath((Step(p),))) for p in (*jobs, *DESCRIPTIONS, *_KINDS)]
+    walks += [Walk(start, Step(p).path) for p in (*jobs, *DESCRIPTIONS, *_KINDS)]
 
     def for_reader(ends: Sequence[Term]) -> list[Term]:
         own = [end for end in ends if not (isinstance(end, IRI) and end.value.startswith(_OF_SCHEMA))]
