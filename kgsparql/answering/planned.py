@@ -321,7 +321,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         names = _name_gaps(computed.plan, found, session, is_no=computed.rows[:1] in _NOTHING)
     sort = sort_gap_of(session.question, computed.items, (), session)
     kinds = [] if sort is None else [sort]
-    last = session.compared_labels([match.path.steps[-1].predicate for match in found.reading.how], in_grace=True)
+    last = session.compared_labels([match.path.last for match in found.reading.how], in_grace=True)
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
@@ -440,7 +440,7 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
     texts = [] if head is None else [session.asked.read.texts[at] for at in head.span]
     (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
     fit = session.label_fit
-    own = fit.phrase(texts, path.steps[-1].predicate) if texts else []
+    own = fit.phrase(texts, path.last) if texts else []
     return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 

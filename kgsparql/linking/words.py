@@ -381,7 +381,7 @@ _SYNONYMS = {
         "gender sex",
         "religion religious faith belief",
         "expert experts expertise",
-        "hire hired hires",
+        "hire hired hires hiring hirings",
         "book books novel novels",
         "discover discovered discovers discovery discoverer",
         "direct directed directs director directors",

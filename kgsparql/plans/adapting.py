@@ -67,6 +67,6 @@ def in_unit(part: Any, sign: str, amounts: Mapping[IRI, Amounts], *, is_asked: b
     """
     if not isinstance(part, a.Value | a.Summarised) or part.kind != "number":
         return part
-    known = amounts.get(part.path.steps[-1].predicate)
+    known = amounts.get(part.path.last)
     may_be = known is not None and (is_asked or known.is_mixed) and unit(sign).kind == unit(known.sign).kind
     return replace(part, unit=sign) if may_be else part

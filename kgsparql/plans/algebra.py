@@ -103,7 +103,7 @@ class Where:
     items: ItemSet
     measure: Measure
     comparison: Comparison
-    value: IRI | Literal | Measure | Count
+    value: IRI | Literal | Measure | Number
 
     @property
     def other_end(self) -> Where | None:

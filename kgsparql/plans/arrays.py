@@ -50,7 +50,7 @@ Names = Mapping[str, ListedName]
 
 
 def _where(
-    items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure | a.Count
+    items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure | a.Number
 ) -> a.Where:
     """A date that is compared with a whole number is compared by its year."""
     is_whole = isinstance(value, Literal) and value.datatype == Literal(0).datatype
@@ -233,8 +233,10 @@ class _Reader:
                 return decimal(Decimal(str(written)))
             case "value", str() if written[-1:] not in {"<", ">"} and self.is_term(written):
                 return self.named(written).term
+            case "value", ["count", _] | ["sum" | "avg" | "min" | "max", _, _]:
+                return self.part("number", written)
             case "value", _:
-                return self.part("number" if written[:1] == ["count"] else "measure", written)
+                return self.part("measure", written)
             case (("path" | "key" | "measure" | "values"), str() | [str(), *_]):
                 return self.path(sort, [written] if isinstance(written, str) else written)
             case _, str() if written in _ENDS.get(sort, ()):

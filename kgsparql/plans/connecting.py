@@ -435,7 +435,8 @@ class _Search:
         if self.classes and self.classes.isdisjoint(far):
             return None
         is_text = isinstance(self.items, a.Items) and isinstance(self.items.terms[0], Literal)
-        if (is_forward and is_text) or (not is_forward and not is_text and known.lead_to_texts):
+        is_end = any(isinstance(one, Literal) for one in self.view.profiler.sample(self.items)[:1])
+        if (is_forward and is_end) or (not is_forward and not is_text and known.lead_to_texts):
             return None
         given, item_classes = self.view.classes_in(self.items), self.wanted.item_classes
         is_turned = is_turned and not (known.are_mutual or self.kind)

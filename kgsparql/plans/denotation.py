@@ -80,7 +80,7 @@ class Denotation:
     @property
     def last(self) -> IRI:
         """The predicate that this ends with."""
-        return self.path.steps[-1].predicate
+        return self.path.last
 
     @property
     def is_named(self) -> bool:

@@ -175,12 +175,13 @@ class LabelFit:
     def hinted(self, predicate: IRI, hints: Sequence[str]) -> float:
         """How well a predicate has one of some hints in its name, of which the first are the likeliest.
 
-        One of several words stands there as it is: `made by` does not say what something is `made of`.
+        One of several words stands there as it is: `made by` does not say what something is `made of`. A hint with `-`
+        before it is of what runs the other way: the `age` of the youngest.
         """
         if not hints:
             return 0.0
         own, label = self.label_roots(predicate), self.text(predicate)
-        is_in = [hint in label if " " in hint else self.roots(hint) <= own for hint in hints]
+        is_in = [hint in label if " " in hint else self.roots(hint.removeprefix("-")) <= own for hint in hints]
         return 1 - _W.later_hint * is_in.index(True) if True in is_in else 0.0
 
     def names(self, classes: Collection[IRI]) -> list[str]:

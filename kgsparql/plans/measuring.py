@@ -39,12 +39,20 @@ FIRST_YEAR = 100  # a smaller number is no date
 _ORDERED = ("number", "date", "time", "year", *UNITS, "clock")
 
 
+_TURNED: dict[a.Comparison, a.Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureFit:
-    """One thing that may be measured, and how well words and graph fit."""
+    """One thing that may be measured, how well words and graph fit, and whether it is turned: runs the other way."""
 
     score: float
     measure: a.Value | a.HowMany | a.Summarised
+    is_turned: bool = False
+
+    def compared(self, comparison: a.Comparison) -> a.Comparison:
+        """Return how the values compare of what an adjective says to compare so."""
+        return _TURNED.get(comparison, comparison) if self.is_turned else comparison
 
     @property
     def path(self) -> PropertyPath:
@@ -59,7 +67,7 @@ class MeasureFit:
     @property
     def last(self) -> IRI:
         """The predicate that the path ends with."""
-        return self.path.steps[-1].predicate
+        return self.path.last
 
 
 class Phrasing(Protocol):
@@ -148,7 +156,9 @@ class Measuring(NamedWords):
         is_far = is_far and (amount is None or amount.path != measure.path)
         if is_far and texts and max(self.fit.phrase(texts, last.step.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
-        yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure)
+        turned = [hint for hint in hints if hint.startswith("-")]
+        is_turned = any(self.fit.hinted(use.step.predicate, turned) for use in uses)
+        yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure, is_turned)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
         """The unit that the graph states of values: in the name of a predicate, as their datatype, or beside them."""
@@ -290,7 +300,7 @@ class Measuring(NamedWords):
         return (doubt,) if more and len(option.path.steps) == 1 else ()
 
     def _top(self, given: Denotation, option: MeasureFit, best: Superlative) -> Denotation:
-        items, number = given.known, best.number
+        items, number, best = given.known, best.number, replace(best, is_largest=best.is_largest != option.is_turned)
         is_few = best.number == 1 and best.rank <= _FIRST_RANKS  # the second is the first of the others, whoever ties
         for _ in range(best.rank - 1 if is_few else 0):
             items = a.Minus(items, a.Top(items, option.measure, largest=best.is_largest))
@@ -454,12 +464,14 @@ class Measuring(NamedWords):
 
     def keep(self, given: Denotation, option: MeasureFit, quantity: Quantity) -> Denotation:
         """Keep of a set what compares so with a value, or with a range: what is after it is after its end."""
-        value, comparison = quantity.value, quantity.comparison
+        value, comparison = quantity.value, option.compared(quantity.comparison)
         measure = in_unit(option.measure, value.unit, self.view.profiler.vocabulary.amounts, is_asked=False)
         bounds = [
             bound for bound in (value.number if value.date is None else value.date, value.last) if bound is not None
         ]
-        bounds, doubts = self.in_its_unit(measure, bounds, value.unit)
+        is_age = value.unit == "year" and isinstance(measure, a.Value) and not measure.unit
+        is_age = is_age and self.fit.hinted(option.last, [*self.lexicon.in_years]) > 0
+        bounds, doubts = self.in_its_unit(measure, bounds, "" if is_age else value.unit)
         if not value.unit and option.kind in UNITS:  # longer than 90: of what?
             doubts = (other_kind("a number", "a length of time"),)
         sides: Sequence[a.Comparison] = (">=", "<=") if len(bounds) > 1 and comparison == "=" else (comparison,)

@@ -58,7 +58,7 @@ class PairPlanner:
         if question.asks == "difference":
             return self._difference_plan(whole, both, how) if is_pair else unplanned()
         numbers = [value_of(side.known, option.measure, summary) for side, option in both]
-        comparison = "=" if by is None else by.comparison
+        comparison = "=" if by is None else options[0].compared(by.comparison)
         return whole.reading(a.Compares(numbers[0], comparison, numbers[1]), options[0].score, *how)
 
     def _measures_of(self, side: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureFit]:
@@ -112,7 +112,7 @@ class PairPlanner:
             factors = (a.Constant(own) for own in in_unit if isinstance(own, Decimal))
             numbers += [number if in_unit == one else a.Calculated("/", number, factor) for factor in factors]
             values.append(max(found))
-        is_more = by is None or by.comparison not in {"<", "<="}
+        is_more = by is None or sides[0][1].compared(by.comparison) not in {"<", "<="}
         if by is not None and values[0] != values[1] and (values[0] > values[1]) != is_more:
             doubts.append(turned(self.phrases.connector.texts[by.position]))
         if values[0] < values[1]:

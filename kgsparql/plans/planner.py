@@ -202,7 +202,7 @@ class Planner:
     def _as_well(self, other: Denotation, taken: Denotation) -> Gap:
         """Doubt a reading beside which another fits as well, by the predicates that tell them apart."""
         ways = ((one.path, own.path) for one, own in zip(other.how, taken.how, strict=False) if one.path != own.path)
-        names = [quoted(self.phrases.fit.text(path.steps[-1].predicate)) for path in next(ways, ())]
+        names = [quoted(self.phrases.fit.text(path.last)) for path in next(ways, ())]
         return rival(*names) if len(set(names)) > 1 else rival()
 
     def _leaps(self, how: Sequence[Match]) -> tuple[Gap, ...]:
@@ -368,14 +368,18 @@ class Planner:
         phrase = self.question.phrase
         at = phrase.summary[0] if phrase.summary else phrase.superlative.position if phrase.superlative else -1
         for one in owners:
-            options = self.phrases.measuring.measures(one, positions)
+            hints = phrase.superlative.measures if phrase.superlative else ()
+            options = self.phrases.measuring.measures(one, positions, hints)
             if how in {"avg", "sum"}:
                 options = [own for own in options if own.kind in {"number", *UNITS}]
             for option in options[:2]:
                 match = Match(self._said(phrase), option.path)
+                summary: a.Summary = (
+                    how if not option.is_turned else "max" if how == "min" else "min"
+                )  # the oldest age is the highest
                 is_bare = one.is_named and how != "sum" and len(self.view.members(ends(one.known, option.path))) < 2
                 read = one.leaving_out([at] * is_bare)  # a thing's only value is not its highest
-                yield read.reading(a.SummaryOf(how, one.known, option.measure), option.score, match)
+                yield read.reading(a.SummaryOf(summary, one.known, option.measure), option.score, match)
                 if is_bare:  # nor are those of other things
                     break
 
@@ -390,7 +394,7 @@ class Planner:
         positions = self.phrases.positions(phrase.chunks)
         found = self._summaries(phrase, summary)
         texts = self.connector.at(positions)
-        named = [own for own in found if self.phrases.fit.whole(texts, own.how[-1].path.steps[-1].predicate)]
+        named = [own for own in found if self.phrases.fit.whole(texts, own.how[-1].path.last)]
         return max(named, key=lambda own: own.score, default=None)
 
     def _choice(self) -> PlannedReading:

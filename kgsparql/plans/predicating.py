@@ -225,7 +225,8 @@ class Predicating(NamedWords):
         self, given: Denotation, verb: Sequence[int], comparison: a.Comparison | None, chunk: Chunk
     ) -> list[Denotation]:
         """What happened before, in, or after a time, or has a number, or one in a range, of what the verb names."""
-        words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
+        is_bare = " ".join(self.connector.at(verb)) in self.lexicon.happening
+        words = [p for p in verb if self.texts[p] not in self.lexicon.fillers and not is_bare]
         if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
         if comparison is None or given.items is None or not chunk.is_value:
@@ -255,52 +256,86 @@ class Predicating(NamedWords):
         verb = self.positions_of_verb(said)
         if given.is_free and not given.head and (kind := self.measured_class(verb)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born after somebody died
-        beside = (
-            self.phrases.denotations(said.object)[:1] if said.object is not None and given.is_free and not verb else []
-        )
+        than = said.object if said.object is not None else NounPhrase()
+        beside = self.phrases.denotations(than)[:1] if given.is_free and not verb else []
         for own in [one for other in beside for one in self.measuring.measures(other, (), by.measures)[:1]]:
             if (kind := self.view.subject_class(own.last)) is not None:
                 given = replace(given, items=a.Instances(kind))  # who is older than somebody
-        options = self.times(given, verb) if is_order else self.measuring.measures_at(given, verb) if verb else []
-        options = options or self.measuring.measures(given, (), by.measures)
+        # Of the average age, this is measured; the average singer is one of the things.
+        noun = self.positions([chunk for chunk in than.chunks if not chunk.classes]) if than.summary else ()
+        options = self.times(given, verb) if is_order else self._measures_by(given, verb, noun, by)
         options = options[: _TRIED - 1]
         if by.quantity is not None:
-            if by.quantity.number < FIRST_YEAR:  # older than 30: an age, which is no date
-                options = [one for one in options if one.kind in {"number", *UNITS}]
+            if by.quantity.number < FIRST_YEAR:  # older than 30: an age, which is no date, and no year of one
+                kinds = {"number", *UNITS}
+                options = [one for one in options if one.kind in kinds and not self.measuring.is_of_time(one)]
+            elif by.quantity.value.may_be_years:  # older than 1980, which is no age
+                options = [one for one in options if not one.is_turned]
             options = self.measuring.of_its_kind(options, by.quantity) or options
             return [self.measuring.keep(given, one, by.quantity) for one in options] or [
                 given.leaving_out([by.position])
             ]
         if (beside := [*self._beside_itself(given, said, by, options)]) and said.object is None:
             return beside
-        others = self.phrases.denotations(said.object)[:_TRIED] if said.object is not None else []
+        how = than.summary[1] if than.summary else "max"  # of one
+        is_open = than.summary is not None and not (than.of or isinstance(given.items, a.Instances | a.Items))
         made = [
-            given.kept(kept, option.score, Match(value.value, option.path))
-            .doubted(*one.doubts, *doubts)
+            given.kept(kept, option.score, Match(getattr(value, "value", ""), option.path))
+            .doubted(*one.doubts, *doubts, *[rival()] * is_open)  # the average of these, or of all?
             .leaving_out(self.measuring.unsaid_by(option, verb if is_order else ()))
-            for one in others
-            if one.is_named
-            for option in options
-            for value, *doubts in self._values_beside(option, one, by, is_order=is_order)
-            for kept in [a.Where(given.known, option.measure, by.comparison, value)]
+            for option in (options if said.object is not None else ())
+            for one in self._compared_with(given, than, noun)
+            for value, *doubts in (
+                self._values_beside(option, one, by, is_order=is_order)
+                if one.is_named and than.summary is None
+                else [(a.SummaryOf(how, one.known, own.measure),) for own in self._measures_by(one, verb, noun, by)[:1]]
+            )
+            if one.is_named or not by.event
+            for kept in [a.Where(given.known, option.measure, option.compared(by.comparison), value)]
         ]
         return made or beside or [given.leaving_out([by.position, *by.event])]
+
+    def _compared_with(self, given: Denotation, than: NounPhrase, noun: Sequence[int]) -> list[Denotation]:
+        """Whose number it is: a bare average is of all such things, and `the one with the most power` one of these."""
+        whose = than.of if than.summary and than.of else replace(than, summary=None)
+        if not than.of and (noun or not than.chunks):
+            kinds = tuple(given.classes or self.view.classes_in(given.known))
+            whose = replace(than, summary=None, chunks=(Chunk(-1, -1, "", classes=kinds),))
+        return [
+            one
+            for one in self.phrases.denotations(whose)[:_TRIED]
+            if one.items and (one.is_named or than.summary or len(self.view.members(one.items)) == 1)
+        ]
 
     def _beside_itself(
         self, given: Denotation, said: Predication, by: Comparative, options: Sequence[MeasureFit]
     ) -> Iterator[Denotation]:
         """What is wider than it is tall, or has more children than prizes: two measures of each are compared."""
-        if said.object is None:
+        than = said.object
+        if than is None:
             others = self.measuring.measures(given, (), by.own) if by.own else []
-        elif said.object.restrictions or said.object.of or any(chunk.entities for chunk in said.object.chunks):
+        elif (
+            any(chunk.entities for chunk in than.chunks)
+            or than.summary
+            or than.superlative
+            or than.restrictions
+            or than.of
+        ):
             return
         else:
             options = self.measuring.measures_at(given, self.positions_of_verb(said), counts=True)
-            others = self.measuring.measures_of_noun(given, said.object)
+            others = self.measuring.measures_of_noun(given, than)
         for one, other in zip(options[:1], others[:1], strict=False):
-            kept = a.Where(given.known, one.measure, by.comparison, other.measure)
+            kept = a.Where(given.known, one.measure, one.compared(by.comparison), other.measure)
             how = (Match(self.texts[by.position], own.path) for own in (one, other))
             yield given.kept(kept, one.score + other.score, *how)
+
+    def _measures_by(
+        self, given: Denotation, verb: Sequence[int], noun: Sequence[int], by: Comparative
+    ) -> list[MeasureFit]:
+        """What is compared of a set: what a noun or verb names; else what the adjective measures."""
+        named = self.measuring.measures_at(given, noun or verb, by.measures) if noun or verb else []
+        return named if named or noun else self.measuring.measures(given, (), by.measures)
 
     def _values_beside(
         self, option: MeasureFit, other: Denotation, by: Comparative, *, is_order: bool

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import (
     Alternatives,
@@ -195,11 +197,28 @@ class Restricting(NamedWords):
             hints=hints if given.is_free and said.subject is not None else (), verb=verb, head=head,
         )  # fmt: skip
         found = met(given.headless(), self.connector.connect(start, rel))
+        is_plain = bool(verb and given.classes) and not given.head and (phrase.every is None or phrase.is_each)
+        if is_plain and all(one.doubts for one in found):
+            found = [*met(given.headless(), self._joined_by(given, start, verb)), *found]
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         found = [self._but_themselves(one, phrase) for one in found]
         if said.light == "do" and not verb:  # the verb was not read
             return [one.doubted(unsaid(self.fit.text(one.last))) for one in found]
         return found
+
+    def _joined_by(self, given: Denotation, other: Denotation, verb: Sequence[int]) -> list[Denotation]:
+        """What the one relation, or table, joins whose names say no more than its two kinds and the verb do."""
+        texts, near = self.connector.at(verb), other.classes or frozenset(self.view.classes_in(other.known))
+        said, is_light = {*map(root, texts)}, self.lexicon.joining_verbs.issuperset(texts)
+        known = self.fit.roots_of(near | given.classes).union(said, map(root, self.lexicon.joining_words))
+        found = list[Denotation]()
+        for one in self.connector.connect(other, Rel(wanted=given)) if near and near.isdisjoint(given.classes) else ():
+            steps = one.path.steps
+            middle = self.view.classes_in(ends(other.known, PropertyPath(steps[:1])))
+            names = self.fit.roots_of(middle).union(*(self.fit.label_roots(step.predicate) for step in steps))
+            if middle and names <= known and (is_light or said <= names):
+                found.append(replace(one, score=other.score + 1.0, doubts=other.doubts))
+        return found[: len(found) == 1]
 
     def _but_themselves(self, one: Denotation, phrase: NounPhrase) -> Denotation:
         """Leave out with whom somebody did what both did: who wrote a book *with Ann*."""

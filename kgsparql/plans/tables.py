@@ -98,12 +98,12 @@ class TablePlanner:
             else:
                 rel = Rel(preposition="of", wanted=thing)
                 found = self.phrases.connector.connect(key, rel)[:_TRIED]
-                ways = [(one, back(one.how[-1].path)) for one in found]
+                ways = [(one, back(one.path)) for one in found]
             positions = self.phrases.positions(by.chunks) if by.chunks != things.chunks else ()
             options = self.phrases.measuring.measures(thing, positions, extreme.measures, counts=bool(positions))
             for one, path in ways:
                 for option in options[:1]:
-                    plan = a.BestOfEach(thing.known, path, option.measure, extreme.is_largest)
+                    plan = a.BestOfEach(thing.known, path, option.measure, extreme.is_largest != option.is_turned)
                     yield one.doubted(*thing.doubts).reading(plan, option.score + thing.score, Match(_COLUMN, path))
 
     # --- how many of each
@@ -142,7 +142,7 @@ class TablePlanner:
                 continue  # the diets that recipes have: how many recipes each
             found = (one for one in self.phrases.with_argument(thing, said, key, each) if one.how)
             for one in best(found, _TRIED):
-                yield one, a.HowMany(one.how[-1].path, thing.items)
+                yield one, a.HowMany(one.path, thing.items)
 
     # --- a number of each
 
@@ -191,7 +191,7 @@ class TablePlanner:
         if owner is not None:
             bare = replace(owner, restrictions=tuple(one for one in owner.restrictions if not _has(one, each)))
             ways = [
-                (one, one.how[-1].path)
+                (one, one.path)
                 for thing in self.phrases.denotations(bare)[:_COUNTED]
                 if not thing.is_free
                 for one in self.phrases.connector.connect(key, Rel(preposition="of", wanted=thing))[:_TRIED]
@@ -287,7 +287,7 @@ class TablePlanner:
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
         """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
         for one in self.phrases.predicating.settled_of(self.phrases.denotations(asked))[:1]:
-            uses = (use for use in self.phrases.view.uses(key.known) if one.how and use.path == one.how[-1].path)
+            uses = (use for use in self.phrases.view.uses(key.known) if one.how and use.path == one.path)
             if not one.doubts and (use := next(uses, None)) is not None:
                 return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
         return None
@@ -350,7 +350,7 @@ class TablePlanner:
             return None
         rel = Rel(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
         ways = (one for one in self.phrases.connector.connect(key, rel) if one.doubts == key.doubts)
-        paths = (one.how[-1].path for one in ways)
+        paths = (one.path for one in ways)
         return next((a.Column(noun.head.text, a.Value(path, "item"), optional=True) for path in paths), None)
 
     # --- in which order, and with what was measured
@@ -388,6 +388,7 @@ class TablePlanner:
             if isinstance(items, a.ItemSet)
             else []
         )
+        order = replace(order, is_largest=order.is_largest != any(one.is_turned for one in options[:1]))
         by = self._column_to_order_by(plan.columns, order, options) if isinstance(plan, a.ItemTable) else ""
         if isinstance(plan, a.ItemTable) and by:
             return replace(found, plan=replace(plan, order_by=by, largest_first=order.is_largest))

@@ -209,12 +209,12 @@ class Writer:
                 clause = Clause(f"with {_so_many('so_many', self._counted(measure), comparison, value.value)}")
             case a.Value(path), "=", Literal() if value.datatype.value == _BOOLEAN:
                 said = "yes" if value.value in {"true", "1"} else "no"
-                flag = Relation("flag", self.label(path.steps[-1].predicate))
+                flag = Relation("flag", self.label(path.last))
                 clause = leads([*steps[:-1], flag], Phrase(said, said, said))
             case a.Value(), "=", IRI() | Literal() if measure.kind != "year":
                 clause = leads(steps, names([self.quantity(measure, value)]))
             case a.Value(path), _, _:
-                last = steps[-1] if steps[-1].is_noun else Relation("noun", f"'{self.label(path.steps[-1].predicate)}'")
+                last = steps[-1] if steps[-1].is_noun else Relation("noun", f"'{self.label(path.last)}'")
                 clause = leads([*steps[:-1], last], Phrase(said, said, "said"))
             case _:
                 clause = Clause(f"whose {self.said(measure)} {said}")
@@ -246,7 +246,7 @@ class Writer:
         before = reduce(reached, steps, THEY)
         if last.is_inverse and not last.is_of:
             return f"{reached(before, last)}"
-        name = last.text if last.is_noun else f"'{self.label(path.steps[-1].predicate)}'"
+        name = last.text if last.is_noun else f"'{self.label(path.last)}'"
         return f"{name} of {before:owner}" if steps else name
 
     def _counted(self, measure: Any) -> Phrase:
@@ -296,4 +296,4 @@ def is_time(measure: a.Measure | a.Number | None, label: Label, value: object = 
     if not isinstance(measure, a.Value) or measure.kind != "number":
         return getattr(measure, "kind", "") in {"date", "time", "year", "clock"}
     is_year = not isinstance(value, Literal) or re.fullmatch(r"[12]\d{3}", value.value) is not None
-    return is_year and _YEAR.search(label(measure.path.steps[-1].predicate)) is not None
+    return is_year and _YEAR.search(label(measure.path.last)) is not None

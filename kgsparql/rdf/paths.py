@@ -162,6 +162,11 @@ class PropertyPath(NamedTuple):
         return tuple(step.predicate for step in self.steps)
 
     @property
+    def last(self) -> IRI:
+        """The predicate that it ends with."""
+        return self.steps[-1].predicate
+
+    @property
     def goes_back(self) -> bool:
         """Whether some step inverts one before it: up to what something is of, and down to others that are of it."""
         return len({*self.steps}) > len({*self.predicates})

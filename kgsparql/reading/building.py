@@ -138,7 +138,8 @@ class Builders:
                 phrase = replace(phrase, chunks=(*phrase.chunks, value.value))
             elif label == "said" and phrase.superlative and self._is_measure(value):
                 measure = " ".join(chunk.text.lower() for chunk in value.object.chunks)
-                phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
+                known = tuple(one for one in phrase.superlative.measures if one == f"-{measure}")
+                phrase = replace(phrase, superlative=replace(phrase.superlative, measures=known or (measure,)))
             elif label == "said":
                 phrase = replace(phrase, restrictions=(*phrase.restrictions, *_as_said([value])))
             elif label == "sum":
@@ -338,8 +339,9 @@ class Builders:
         if only is not None and phrase.joined_by == "or" and is_adverb(only):
             asked = next(word for word, asks_for in self.lexicon.question_words.items() if asks_for == "any")
             return self.form("choose", NounPhrase(asked=asked, restrictions=(only,)), choices=phrase)
-        if only is not None and only.compared and only.object and not only.is_negated:
-            other = _with_nouns(only.object, phrase) if only.object.of else only.object
+        other = only.object if only is not None and not only.is_negated else None
+        if only and only.compared and other and (phrase.summary or not other.summary):
+            other = _with_nouns(other, phrase) if other.of else other
             return self.form("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
         return self.form("ask", phrase, said=said, asks_existence="asks_existence" in found)
 

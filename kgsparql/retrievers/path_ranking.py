@@ -232,7 +232,7 @@ class PathRanking(Retriever):
         scores = score_paths(Start.of(session, link), kinded, session.label_fit, worded=worded).tolist()
         found = []
         for path, score in zip(paths, scores, strict=True):
-            last, constraint = path.steps[-1].predicate, known.constraints.get(path)
+            last, constraint = path.last, known.constraints.get(path)
             besides = sum(others.get(value, 0.0) for value in constraint.values) if constraint else 0.0
             bonus = self.link_weight * (link.score + besides)
             ends = known.ends.get(path, ())
@@ -246,11 +246,11 @@ class PathRanking(Retriever):
     def _items_of(self, chosen: Sequence[LikelyPath], session: Session) -> list[EvidenceItem]:
         walks = [one.walk for one in chosen]
         limit = ENDS if session.complete else SAMPLE
-        last = session.compared_labels([walk.path.steps[-1].predicate for walk in walks])
+        last = session.compared_labels([walk.path.last for walk in walks])
         question = session.masked_question
         columns = [
             one.walk for one in chosen
-            if not one.by_ranker or word_overlap(question, last[one.path.steps[-1].predicate])
+            if not one.by_ranker or word_overlap(question, last[one.path.last])
         ]  # fmt: skip
         items = expanded_items(walks, session.labels, limit=limit, question=question, columns=columns)
         return [replace(item, score=one.score) for item, one in zip(items, chosen, strict=True) if item]
