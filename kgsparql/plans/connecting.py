@@ -29,7 +29,6 @@ from kgsparql.reading.gaps import Gap, left_out_at, turned, unsaid
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _LEAST_WAYS, _WAYS_TOGETHER = 3, 50  # the same, of each of many things that may be meant, and of all
-_NUMBERS = 5  # of a set, that tell whether it is one of numbers
 _DEEPER = 3  # further steps from what holds things to what is in them
 _W = weights("step")
 
@@ -91,7 +90,7 @@ class Connector:
 
     def _are_numbers(self, items: a.ItemSet) -> bool:
         """Whether a set is of numbers or dates: two things with the same version number have nothing to do with it."""
-        some = () if isinstance(items, a.Items) else self.view.profiler.sample(items)[:_NUMBERS]
+        some = () if isinstance(items, a.Items) else self.view.profiler.sample(items)[:5]
         return bool(some) and all(isinstance(one, Literal) and literal_kind(one) != "text" for one in some)
 
     def at(self, positions: Sequence[int]) -> list[str]:
@@ -466,14 +465,7 @@ class _Search:
             own = [max(self.fit.phrase(self.texts, step.predicate)) for step in way.steps]
             if not way.hinted and not self.classes and max(own) < SAME:  # and no word of the question is in a label
                 yield unsaid(last)
-        elif (
-            is_far
-            and (self.classes or rel.hints)
-            and not (
-                all(map(self._is_silent, way.steps[:-1]))
-                or self.view.joins(self.items, way.steps, self.classes, self.fit)
-            )
-        ):
+        elif is_far and (self.classes or rel.hints) and not self._is_understood(way):
             yield unsaid(last)
         for step in way.steps:
             label = self.fit.text(step.predicate)
@@ -487,6 +479,10 @@ class _Search:
         is_told = self.texts or way.hinted or self.wanted.is_said or rel.role in {"where", "any"}
         if not is_told and not any(map(self._location, way.steps)):
             yield unsaid(last)
+
+    def _is_understood(self, way: PathFit) -> bool:
+        is_silent = all(map(self._is_silent, way.steps[:-1]))
+        return is_silent or self.view.joins(self.items, way.steps, self.classes, self.fit)
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
