@@ -38,6 +38,7 @@ from kgsparql.rdf.vocabulary import (
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, unsaid
 from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.times import times_said
 
 _W = weights("left")
 _SAMPLE = 20  # ends of an item whose class is looked up
@@ -257,6 +258,9 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
         is_other = word in own.past_words or word in later or (word in own.joining_times and not is_ordered)
         if is_other or (is_of_several and not is_one):
             yield uncomputed(word)
+    for when in times_said(session.asked) if not is_one else ():
+        if len(when.words) > 1 and when.kind in {"now", "former"}:  # at present
+            yield uncomputed(session.asked.words(when.words))
     if isinstance(plan, a.Exists) and isinstance(plan.items, a.Items):  # is Ann over: there is Ann
         yield left_out(read.texts[-1])
     if session.asked.phrase.kinds and isinstance(plan, a.ItemSet) and session.asked.asks == "set":

@@ -87,7 +87,7 @@ class Start:
     @cached_property
     def _own_positions(self) -> range:
         own = [-1] if self.place is None else self._positions_in(self.place)
-        return range(own[0], own[-1] + 1)
+        return range(own[0], own[-1] + 1) if own else range(-1, 0)  # it is named by words that were read before
 
     @cached_property
     def ranks(self) -> list[int]:

@@ -26,6 +26,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import as_meant, in_unit
 from kgsparql.plans.denotation import PlannedReading, ends
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
+from kgsparql.plans.in_time import TimePlanner
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
@@ -41,6 +42,7 @@ from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.form import Form, described
 from kgsparql.reading.gaps import Gap, left_out, no_name, other_kind, rival, uncomputed
 from kgsparql.reading.parser import read_question
+from kgsparql.reading.times import times_said, without_time
 from kgsparql.schema.kinds import predicate_of_things
 
 _CANNOT_RUN = (PlanError, QueryError, LimitError)
@@ -78,8 +80,10 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     :param is_strict: doubt who does what to whom even where only one way makes sense.
     """
     name_schema(session)
-    asked, vocabulary = read_whole(session), session.vocabulary
+    asked = read_whole(session)
     own, words = asked.language, asked.read
+    session.asked_about(kind for chunk in words.chunks for kind in chunk.classes)
+    vocabulary = session.vocabulary
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     session.looked_at = profiler.known
     things = next((one for chunk in words.chunks for one in chunk.classes if predicate_of_things(one)), None)
@@ -91,9 +95,18 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
     plan = partial(Planner, view, fit, is_strict=is_strict)
-    told = _read_in_language(asked, plan, view, session) or _read_in_unit(asked, plan, session)
+    in_time = TimePlanner(view, fit)
+    told = (
+        _read_in_language(asked, plan, view, session)
+        or _read_in_unit(asked, plan, session)
+        or _read_in_time(asked, plan, in_time, session)
+    )
     asked, reading = told or (asked, plan(asked).plan())
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
+    reading = in_time.with_undated(reading, asked) if told is None else reading
+    if told is None and (now := in_time.now(reading, asked)) is not reading:
+        reading, asked = now, replace(asked, is_definition=False)
+        session.read_as(asked)
     reading = as_meant(view.with_all_steps(view.with_kinds_below(reading), asked), asked, view)
     if session.emit is not ignore:
         session.emit(_read_event(asked, reading, session))
@@ -123,6 +136,22 @@ def _read_in_language(
         if (made := _texts_in(tag, reading, view)) is not None:
             if made.plan == reading.plan:
                 return asked, replace(made, doubts=(*made.doubts, left_out(asked.read.raw[at])))
+            session.read_as(told := replace(rest, is_definition=False))
+            return told, made
+    return None
+
+
+def _read_in_time(
+    asked: Form, planner: Callable[[Form], Planner], in_time: TimePlanner, session: Session
+) -> tuple[Form, PlannedReading] | None:
+    """Read what is said of when as the time at which something held; ``None`` where the graph does not say when."""
+    for said in times_said(asked):
+        if said.kind == "any":  # who served as mayor is who was mayor
+            return _read_in_time(read_question(without_time(asked, said)[0]), planner, in_time, session)
+        read, kind = without_time(asked, said)
+        rest = read_question(read)
+        made = in_time.at(planner(rest).plan(), rest, replace(said, kind=kind))
+        if made is not None:
             session.read_as(told := replace(rest, is_definition=False))
             return told, made
     return None

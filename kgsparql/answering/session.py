@@ -152,6 +152,10 @@ class Session:
         self._vocabulary = self._vocabulary or GraphVocabulary.of(self.graph.shared())
         return self._vocabulary
 
+    def asked_about(self, kinds: Iterable[IRI]) -> None:
+        """Take nodes with dates as things, and for no relation, where these classes are asked about: whose bookings."""
+        self._vocabulary = self.vocabulary.with_nodes_of(frozenset(kinds))
+
     @property
     def notes(self) -> Notes:
         """What the reader of the answer should know."""

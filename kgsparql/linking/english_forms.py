@@ -59,7 +59,7 @@ _BY_PERSONS = re.compile(
 )
 """Predicates that only people are subjects of: by a noun, and by what is done."""
 
-_PLURALS = {one: many for many, one in IRREGULAR.items() if many != "persons"} | {"human": "people", "cast": "cast"}
+_PLURALS = {one: many for many, one in IRREGULAR.items() if many != "persons"} | {"cast": "cast"}
 _SAME = frozenset(
     "series species news people children men women cast hardware software equipment information staff music data "
     "metadata media research knowledge evidence".split()
@@ -440,8 +440,8 @@ def one(noun: str) -> str:
 def bare(verb: str) -> str:
     """A verb as it stands behind a plural.
 
-    >>> bare("belongs to"), bare("worked at")
-    ('belong to', 'worked at')
+    >>> bare("belongs to"), bare("worked at"), bare("lives in")
+    ('belong to', 'worked at', 'live in')
     """
     first, _, rest = verb.partition(" ")
-    return f"{singular(first)} {rest}".strip()
+    return f"{first.removesuffix('s') if first in IRREGULAR else singular(first)} {rest}".strip()

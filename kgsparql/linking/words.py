@@ -379,6 +379,7 @@ _SYNONYMS = {
         "child children son daughter kid kids offspring",
         "parent parents dad daddy mom mum",
         "gender sex",
+        "person persons people human humans",
         "religion religious faith belief",
         "expert experts expertise",
         "hire hired hires hiring hirings",

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from kgsparql.dataclasses import frozen
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.schema.dating import Dates
 
 Kind = OneOf["number", "date", "time", "year", "duration", "months", "clock", "text", "item"]
 """What a measure gives: two measures, or a measure and a value, are compared only if their kinds are alike."""
@@ -22,6 +23,8 @@ Kind = OneOf["number", "date", "time", "year", "duration", "months", "clock", "t
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
 Arithmetic = OneOf["+", "-", "*", "/", "round"]
 Summary = OneOf["sum", "avg", "min", "max"]
+Moment = OneOf["start", "end", "span"]
+TimeOrder = OneOf["before", "while", "after"]
 
 # --- measures: what an item has one or more values of
 
@@ -66,6 +69,14 @@ class Calculated:
     operator: Arithmetic
     left: Measure | Number
     right: Measure | Number
+
+
+@frozen
+class When:
+    """When a fact that leads to an item began or was over, or how many years it lasted: until today, if it holds."""
+
+    facts: Held
+    of: Moment | OneOf["years"] = "start"
 
 
 # --- sets of items
@@ -182,6 +193,42 @@ class Retired:
     """The items of a set of which it does."""
 
     items: ItemSet
+
+
+@frozen
+class Held:
+    """What a path leads to by facts that held at some time: by a predicate whose facts have dates, or over a node.
+
+    :param dates: where the dates stand. :param to: only these are led to.
+    :param first: it was not over before this day, such as 20090131, and had begun by the day ``last``; 0 for any.
+    :param over_by: it was over before this day; 0 for any. :param with_undated: facts without dates are among them.
+    """
+
+    start: ItemSet
+    path: PropertyPath
+    dates: Dates
+    first: int = 0
+    last: int = 0
+    over_by: int = 0
+    with_undated: bool = False
+    to: ItemSet | None = None
+
+
+@frozen
+class Beside:
+    """What facts lead to that held before, after or while some others did."""
+
+    facts: Held
+    order: TimeOrder
+    others: Held
+
+
+@frozen
+class Times:
+    """When facts began, when they were over, or both: dates."""
+
+    facts: Held
+    of: Moment = "start"
 
 
 @frozen
@@ -351,9 +398,25 @@ class Numbers:
     columns: tuple[NumberColumn, ...]
 
 
-Measure: TypeAlias = Value | HowMany | Summarised | Calculated | Constant
+Measure: TypeAlias = Value | HowMany | When | Summarised | Calculated | Constant
 ItemSet: TypeAlias = (
-    Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Current | Retired | Once | Top
+    Instances
+    | Items
+    | Ends
+    | Where
+    | Named
+    | Has
+    | Lacks
+    | Both
+    | Either
+    | Minus
+    | Current
+    | Retired
+    | Once
+    | Held
+    | Beside
+    | Times
+    | Top
 )
 Number: TypeAlias = Count | SummaryOf | Constant | Calculated
 Condition: TypeAlias = Exists | Compares | SameItems | Not | AllOf | AnyOf

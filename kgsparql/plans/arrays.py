@@ -16,6 +16,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import decimal
 from kgsparql.rdf.paths import Direction, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, parse_term, printable
+from kgsparql.schema.dating import Dates
 
 MAX_DEPTH = 12  # levels of arrays in a plan
 
@@ -73,11 +74,15 @@ _FORMS: dict[str, dict[str, tuple[type, str]]] = {
         "current": (a.Current, "set"),
         "retired": (a.Retired, "set"),
         "once": (a.Once, "set"),
+        "held": (a.Held, "set path dates whole whole whole whole set?"),
+        "beside": (a.Beside, "facts order-of-times facts"),
+        "times": (a.Times, "facts moment"),
         "top": (a.Top, "set measure whole order"),
     },
     "measure": {
         "n": (a.HowMany, "path set?"),
         "year": (a.Value, "values"),
+        "when": (a.When, "facts moment"),
         **dict.fromkeys(_SUMMARIES, (a.Summarised, "values")),
         **dict.fromkeys(_ARITHMETIC, (a.Calculated, "measure measure")),
     },
@@ -107,6 +112,9 @@ With ``?`` a part may be missing, with ``+`` more of it may follow.
 """
 _MAKERS: dict[type, Callable[..., Any]] = {
     a.Numbers: lambda columns: a.Numbers(tuple(columns)),
+    a.Held: lambda start, path, dates, first, last, over_by, undated, to=None: a.Held(
+        start, path, dates, first, last, over_by, bool(undated), to
+    ),
     a.Items: lambda items: a.Items(tuple(term for one in items for term in one.terms)),
     a.Where: _where,
     a.Value: lambda values: a.Value(values.path, "year"),
@@ -124,6 +132,8 @@ _ENDS: dict[str, dict[str, Any]] = {
     "summary": dict(zip(_SUMMARIES, _SUMMARIES, strict=True)),
     "order": {"desc": True, "asc": False},
     "optional": {"optional": True},
+    "moment": {name: name for name in ("start", "end", "span", "years")},
+    "order-of-times": {name: name for name in ("before", "while", "after")},
 }
 _OPTIONS: dict[str, tuple[str, type]] = {
     "order": ("order_by", str), "largest_first": ("largest_first", bool), "limit": ("limit", int),
@@ -243,6 +253,17 @@ class _Reader:
                 return _ENDS[sort][written]
             case "whole", int():
                 return written
+            case "facts", list():
+                return self.part("set", written)
+            case "dates", [list() as began, list() as over, list() as at]:
+                return Dates(
+                    *(
+                        tuple(
+                            PropertyPath(tuple(map(self.step, [one] if isinstance(one, str) else one))) for one in some
+                        )
+                        for some in (began, over, at)
+                    )
+                )
             case "columns", list():
                 return tuple(a.Column(*self.parts("column", "name measure optional?", one)) for one in written)
             case "numbered", list():
@@ -372,12 +393,17 @@ class _Writer:
                 return [summary, self.path(path, kind, unit)]
             case a.Constant(value):
                 return int(value) if value == int(value) else float(value)
+            case a.Held():
+                own = [part.start, part.path, part.dates, part.first, part.last, part.over_by, int(part.with_undated)]
+                return ["held", *map(self.part, own), *(() if part.to is None else [self.part(part.to)])]
             case a.Column(name, measure, optional):
                 return [name, self.part(measure), *(["optional"] if optional else [])]
             case a.ItemTable() | a.Grouped():
                 return self.table(part)
             case PropertyPath():
                 return self.path(part)
+            case Dates(began, over, at):
+                return [[self.path(one) for one in own] for own in (began, over, at)]
             case Literal() if part.datatype.value in _EXACT_NUMBERS:
                 return self.part(a.Constant(Decimal(part.value)))
             case IRI() | Literal():

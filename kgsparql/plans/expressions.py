@@ -156,6 +156,11 @@ def as_kind(value: Term, kind: str) -> Literal | None:
     return Literal(value.value, datatype=IRI(XSD + name))
 
 
+def today() -> str:
+    """Write the day that it is, everywhere."""
+    return datetime.now(UTC).date().isoformat()
+
+
 def is_year(text: str) -> bool:
     """Tell whether a text may be a year."""
     return text.isdecimal() and len(text) == 4

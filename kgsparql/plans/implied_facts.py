@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
 from typing import NamedTuple, TypeAlias
 
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -13,7 +13,7 @@ from kgsparql.rdf.paths import Directions, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
-from kgsparql.schema.joining import steps_across
+from kgsparql.schema.joining import Joined, led_across, steps_across
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 Ends: TypeAlias = dict[Step, dict[Term, set[Term]]]
@@ -68,8 +68,11 @@ def add_nodes(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledge
 
 def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> Iterator[_Between]:
     n, kind, near, end, x, node, far = map(Variable, ("n", "kind", "near", "end", "x", "node", "far"))
+    yield from _nodes_led_to(some, graph, led_across(of.joined))
     across, queries = steps_across(of.joined), []
-    ways = [*chain(*of.joined.values())]
+    ways = [way for way in chain(*of.joined.values()) if not way.is_led]
+    if not ways:
+        return
     kinds, roles = {way.kind: 0 for way in ways}, {role: 0 for way in ways for role in (way.start, way.end)}
     facts: g.Group = (g.Fact(node, near, x), g.Fact(node, RDF_TYPE, kind), g.Fact(node, end, far))
     joined = (*facts, g.Values(kind, (*kinds,)), g.Values(near, (*roles,)), g.Values(end, (*roles,)))
@@ -79,8 +82,25 @@ def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVo
     places: dict[Term, int] = {Literal(str(at)): at for at in range(len(some))}
     for one in graph.select(Query.union(queries)):
         steps = across.get((one["kind"], by := one["near"], one["end"]), ())
-        if isinstance(by, IRI) and steps:
+        if isinstance(by, IRI) and steps and one["x"] != one["far"]:
             yield _Between(places[one["n"]], one["x"], one["node"], one["far"], Step(by, "inverse"), steps)
+
+
+def _nodes_led_to(
+    some: Sequence[g.Pattern], graph: KnowledgeGraph, ways: Mapping[Joined, Sequence[IRI]]
+) -> Iterator[_Between]:
+    n, x, node, far = map(Variable, ("n", "x", "node", "far"))
+    queries, found = [], list[tuple[int, Step, tuple[Step, ...]]]()
+    for (way, relations), (at, items) in product(ways.items(), enumerate(some)):
+        onward, backward = way.to_nodes
+        for back, direction, ends in ((onward, "forward", (x, far)), (backward, "inverse", (far, x))):
+            head = (g.numbered(n, len(found)), (x, None), (node, None), (far, None))
+            group = (items, *(g.Fact(*fact) for fact in way.facts(node, *ends)))
+            queries.append(g.select_query("led_to", g.Select(head, group, limit=MOST_OF_EACH)))
+            found.append((at, back, tuple(Step(one, direction) for one in relations)))  # type: ignore[arg-type]
+    for one in graph.select(Query.union(queries)) if queries else ():
+        at, back, steps = found[int(one["n"].value)]  # type: ignore[union-attr]
+        yield _Between(at, one["x"], one["node"], one["far"], back, steps)
 
 
 def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.plans import algebra as a
+from kgsparql.plans.dated_patterns import dated, when
 from kgsparql.plans.expressions import (
     AGGREGATES,
     Measured,
@@ -28,6 +29,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
 from kgsparql.schema.amounts import Amounts
+from kgsparql.schema.joining import Joined
 from kgsparql.schema.kinds import predicate_of_things
 from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 
@@ -45,7 +47,7 @@ class PlanCompiler:
     facts: list[g.Fact] | None = None
 
     @contextmanager
-    def _unseen(self) -> Iterator[None]:
+    def unseen(self) -> Iterator[None]:
         """What is inside a summary or an absence is not among the facts of a solution."""
         kept, self.facts = self.facts, None
         yield
@@ -108,11 +110,11 @@ class PlanCompiler:
                 label = self.new("l")
                 text = Apply("LCASE", (Apply("STR", (label,)),))
                 has_word = g.Filter(Apply("CONTAINS", (text, Literal(word.casefold()))))
-                return (*self.members(inner, x), *self._any_of(x, self.vocabulary.labels, label), has_word)
+                return (*self.members(inner, x), *self.any_of(x, self.vocabulary.labels, label), has_word)
             case a.Has(inner, path, to):
                 return (*self.members(inner, x), *self._onward(x, path, to))
             case a.Lacks(inner, path, to):
-                with self._unseen():
+                with self.unseen():
                     absent = g.NotExists(self._onward(x, path, to))
                 return (*self.members(inner, x), absent)
             case a.Both(sets):
@@ -122,9 +124,11 @@ class PlanCompiler:
             case a.Either(sets):
                 return self._each_once(sets, x)
             case a.Minus(inner, without):
-                with self._unseen():
+                with self.unseen():
                     left_out = g.Without(self.members(without, x))
                 return (*self.members(inner, x), left_out)
+            case a.Held() | a.Beside() | a.Times():
+                return dated(self, items, x)
             case a.Current() | a.Retired() | a.Once():
                 return self._kept_of(items, x)
             case a.Top():
@@ -137,7 +141,7 @@ class PlanCompiler:
         found = self.members(items.items, x)
         if isinstance(items, a.Retired):
             return (*found, g.Union(self._marks_of(x)))
-        with self._unseen():
+        with self.unseen():
             if isinstance(items, a.Current):
                 return (*found, *map(g.NotExists, self._marks_of(x)))
             same, other = (Step(SAME_AS), Step(SAME_AS, "inverse")), self.new("i")
@@ -149,7 +153,7 @@ class PlanCompiler:
         """What each mark says of an item; without values, that anything is said by it."""
         marks = [(self.new("i"), *own) for own in self.vocabulary.retired]
         return tuple(
-            (self._fact(x, by, mark), *((g.Values(mark, values),) if values else ())) for mark, by, values in marks
+            (self.fact(x, by, mark), *((g.Values(mark, values),) if values else ())) for mark, by, values in marks
         )
 
     def _instances_of(self, of: IRI, x: Variable) -> Group:
@@ -158,14 +162,14 @@ class PlanCompiler:
         Oxigraph puts no union in order with other patterns, so without need for one a query may take seconds longer.
         """
         if having := predicate_of_things(of):
-            return (self._fact(x, having, self.new("i")),)
+            return (self.fact(x, having, self.new("i")),)
         types, narrower = self.vocabulary.types, self.vocabulary.narrower
         if not narrower:
-            return self._any_of(x, types, of)
+            return self.any_of(x, types, of)
         if self.vocabulary.has_classes_as_items(of):
             return (classes_below(x, of, self.vocabulary),)
-        below = (*self._any_of(x, types, kind := self.new("c")), classes_below(kind, of, self.vocabulary))
-        return (g.Union((self._any_of(x, types, of), below)),)
+        below = (*self.any_of(x, types, kind := self.new("c")), classes_below(kind, of, self.vocabulary))
+        return (g.Union((self.any_of(x, types, of), below)),)
 
     def _each_once(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:
         """The items of a set, or of any of several, each once: what many lead to would be measured as often.
@@ -179,7 +183,7 @@ class PlanCompiler:
     def _best(self, top: a.Top, x: Variable) -> Group:
         summary: g.Aggregation = "MAX" if top.largest else "MIN"
         best, y = self.new("m"), x if top.number > 1 else self.new("i")
-        with self._unseen():
+        with self.unseen():
             other = self.measured(top.measure, y, top.items)
             others = (*self._each_once(top.items, y), *other.group)
             if top.number == 1:
@@ -241,27 +245,34 @@ class PlanCompiler:
         beside = () if amounts is None or (unit is None and self.facts is None) else amounts.beside
         if is_last and (value := self.vocabulary.valued.get(step.predicate)) is not None:
             node = self.new("i")
-            through: Group = (self._fact(subject, step.predicate, node), self._fact(node, value, far))
+            through: Group = (self.fact(subject, step.predicate, node), self.fact(node, value, far))
             if beside:
-                through += (g.Optional(self._any_of(node, beside, unit or self.new("u"))),)
-            stated = (*self._any_of(subject, (step.predicate,), far), g.Filter(Apply("isLiteral", (far,))))
+                through += (g.Optional(self.any_of(node, beside, unit or self.new("u"))),)
+            stated = (*self.any_of(subject, (step.predicate,), far), g.Filter(Apply("isLiteral", (far,))))
             return (g.Union((through, stated)),)
         if joined := self.vocabulary.joined.get(step.predicate):
-            nodes = (one.facts(self.new("j"), subject, far) for one in joined)
-            arms = tuple(tuple(self._fact(*fact) for fact in own) for own in nodes)
-            return arms[0] if len(arms) == 1 else (g.Union(arms),)
+            return self.joined_by(joined, self.new("j"), subject, far)
         if step.predicate in self.vocabulary.relations:
             return self._either_way(subject, *self.vocabulary.stated_by(step.predicate), far)
         if step.predicate not in self.vocabulary.restricted:
-            of_it = (g.Optional(self._any_of(subject, beside, unit or self.new("u"))),) if beside else ()
-            return (self._fact(subject, step.predicate, far), *of_it)
-        rule, direct = self.new("r"), self._any_of(subject, (step.predicate,), far)
-        above = (self._fact(subject, SUBCLASS_OF, rule), self._fact(rule, ON_PROPERTY, step.predicate))
+            of_it = (g.Optional(self.any_of(subject, beside, unit or self.new("u"))),) if beside else ()
+            return (self.fact(subject, step.predicate, far), *of_it)
+        rule, direct = self.new("r"), self.any_of(subject, (step.predicate,), far)
+        above = (self.fact(subject, SUBCLASS_OF, rule), self.fact(rule, ON_PROPERTY, step.predicate))
         if self.facts is None and step.direction == "inverse":
             to: Group = (g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)),)
         else:
-            to = self._any_of(rule, EXISTENTIAL, far)
+            to = self.any_of(rule, EXISTENTIAL, far)
         return (g.Union((direct, (*above, *to))),)
+
+    def joined_by(self, ways: Sequence[Joined], node: Variable, subject: Variable, far: Variable) -> Group:
+        """What nodes join two things; of two that are joined by one predicate, neither is the other."""
+        arms = list[Group]()
+        for way in ways:
+            facts = tuple(self.fact(*fact) for fact in way.facts(node, subject, far))
+            is_other = g.Filter(Apply("!", (Apply("sameTerm", (subject, far)),)))
+            arms.append((*facts, is_other) if way.is_mutual else facts)
+        return arms[0] if len(arms) == 1 else (g.Union(tuple(arms)),)
 
     def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
         """One step or more; its facts are those on any way from one to the other."""
@@ -274,19 +285,21 @@ class PlanCompiler:
         return (before, *self._either_way(near, onward, back, far), after)
 
     def _either_way(self, start: Variable, onward: tuple[IRI, ...], back: tuple[IRI, ...], end: Variable) -> Group:
-        led = self._any_of(start, onward, end)
-        return (g.Union((led, self._any_of(end, back, start))),) if back else led
+        led = self.any_of(start, onward, end)
+        return (g.Union((led, self.any_of(end, back, start))),) if back else led
 
-    def _any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
+    def any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
+        """One of several predicates from one node to another."""
         if self.facts is None:
             (first, *others) = predicates
             return (g.OneOfPredicates(start, predicates, end) if others else g.Fact(start, first, end),)
         predicate = self.new("p")  # unbound in the solutions of another arm, which do not show this fact
-        shown = self._fact(start, predicate, end)
+        shown = self.fact(start, predicate, end)
         # Oxigraph reads all triples of all predicates for a variable, again and again; least where VALUES comes last.
         return (g.Fact(start, predicates[0], end) if len(predicates) == 1 else shown, g.Values(predicate, predicates))
 
-    def _fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
+    def fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
+        """A triple pattern; one of the facts of a solution, where these are told."""
         fact = g.Fact(subject, predicate, far)
         if self.facts is not None:
             self.facts.append(fact)
@@ -307,16 +320,19 @@ class PlanCompiler:
                 read = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
                 shown = key if kind == "year" else value
                 return Measured((*self.along(x, path, value, holders), *read), shown, key, holders)
+            case a.When():
+                group, key = when(self, measure, x)
+                return Measured(group, key, key)
             case a.HowMany(path, among):
                 number, far = self.new("n"), self.new("i")
-                with self._unseen():
+                with self.unseen():
                     group = (*self._each_once(items, x), *self._onward(x, path, among, far))
                 counts = each_of(x, number, g.Aggregate("COUNT", far), group)
                 known = Apply("COALESCE", (number, Literal(0)))
                 return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)
             case a.Summarised(summary, path, unit, kind):
                 number, value = self.new("n"), self.new("v")
-                with self._unseen():
+                with self.unseen():
                     found = self.measured(a.Value(path, kind, unit), x, items)
                     rows = distinct_values((x,), value, found, self.members(items, x))
                 of = g.Aggregate(AGGREGATES[summary], value)
@@ -335,7 +351,7 @@ class PlanCompiler:
 
     def where_measured(self, found: Measured, x: Variable, items: a.ItemSet) -> g.Optional:
         """What is measured of the items that have it: an OPTIONAL at the head of the group would pass over others."""
-        with self._unseen():
+        with self.unseen():
             bound = self.members(items, x) if isinstance(next(iter(found.group), None), g.Optional) else ()
         return g.Optional((*bound, *found.group))
 

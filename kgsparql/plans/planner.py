@@ -120,7 +120,7 @@ class Planner:
         """Read as the number itself what the graph states as one, as their sum of several; unknown, it is not 0."""
         if isinstance(found.plan, a.Count) and isinstance(items := found.plan.items, a.Ends):
             kind, path = self.view.subject_class(items.path.steps[0].predicate), items.path
-            uses = () if kind is None else self.view.uses(a.Instances(kind))
+            uses = self.view.uses(items.start if kind is None else a.Instances(kind))
             if any(use.path == path and use.kind == "number" for use in uses):
                 is_one = isinstance(items.start, a.Items) and len(items.start.terms) == 1
                 asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
@@ -156,6 +156,9 @@ class Planner:
     def _restricted(self) -> list[Denotation]:
         """What is asked for; a noun that nothing accounts for is left out, or is whatever a predicate leads to."""
         found = self._of_persons(self.phrases.denotations(self.question.phrase))
+        head = self.question.phrase.head
+        if head is not None and head.number is not None and not head.entities:
+            return []  # no number that the question says itself is its answer
         if all(one.is_free for one in found):
             wholes = [(one, self.phrases.word_set(one)) for one in found if one.head]
             found = [whole.doubted(*one.doubts) for one, whole in wholes if whole is not None][:1]

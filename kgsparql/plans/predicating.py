@@ -240,6 +240,9 @@ class Predicating(NamedWords):
         elif not words and chunk.number is not None and abs(chunk.number) < FIRST_YEAR:
             # `in phase 3`, which is no year
             options = [one for one in options if one.kind == "number"]
+        if not words:  # who was mayor in 1979 is not who was born then
+            life = {*map(root, self.lexicon.life_words)}
+            options = [one for one in options if life.isdisjoint(self.fit.label_roots(one.path.last))]
         quantity = Quantity(comparison, chunk)
         on_the_way = [*self._on_the_way(given, quantity)]
         if on_the_way:  # of that prize, not of any that the winner got

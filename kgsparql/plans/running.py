@@ -396,10 +396,16 @@ class Witnesses:
     def triples(self, solution: Mapping[str, Term]) -> Iterator[Triple]:
         """The triples of a solution; a pattern of which it leaves something open makes none."""
         for fact in self.facts:
-            places = (fact.subject, fact.predicate, fact.object)
-            subject, predicate, far = (solution.get(n.name) if isinstance(n, Variable) else n for n in places)
-            if isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI) and far is not None:
-                yield Triple(subject, predicate, far)
+            if (triple := _triple_of(fact, solution)) is not None:
+                yield triple
+
+
+def _triple_of(fact: g.Fact, solution: Mapping[str, Term]) -> Triple | None:
+    places = (fact.subject, fact.predicate, fact.object)
+    subject, predicate, far = (solution.get(n.name) if isinstance(n, Variable) else n for n in places)
+    far = _triple_of(far, solution) if isinstance(far, g.Fact) else far
+    is_whole = isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI) and far is not None
+    return Triple(subject, predicate, far) if is_whole else None  # type: ignore[arg-type]
 
 
 def witnesses(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: int = 2_000) -> tuple[Witnesses, ...]:

@@ -33,6 +33,7 @@ from kgsparql.plans.english import (
     reached,
     say,
 )
+from kgsparql.plans.time_words import length_in_words, phrase_of_facts
 from kgsparql.plans.type_check import UNITS, without_places
 from kgsparql.rdf.literals import duration_of, number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
@@ -108,6 +109,8 @@ class Writer:
         match part:
             case a.Not(a.Exists() as inner):
                 return self.word(inner, "none")
+            case a.SummaryOf(_, items, a.When(facts)):
+                return length_in_words(self.phrase(items), facts, self.phrase)
             case a.Compares(a.Count(items), comparison, a.Constant(value)):
                 return _so_many("there", self.phrase(items), comparison, str(value))
             case a.Column(name) | a.GroupColumn(name) if not case:
@@ -184,6 +187,8 @@ class Writer:
                 return lacking(self.phrase(inner), self.relations(path), self.phrase(to))
             case a.Both(sets) | a.Either(sets):
                 return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
+            case a.Held() | a.Beside() | a.Times() | a.Top(measure=a.When()) | a.Minus(a.Held() | a.Beside()):
+                return phrase_of_facts(items, self.phrase)
             case a.Minus(inner, without):
                 return minus(self.phrase(inner), self.phrase(without))
             case a.Current(inner) | a.Once(inner) | a.Retired(inner):

@@ -20,7 +20,7 @@ from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Term, Triple, valid
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
     "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isBlank", "isLiteral", "isNumeric",
-    "sameTerm", "ROUND", "DATATYPE", "decimal", "integer", "dateTime",
+    "sameTerm", "ROUND", "BOUND", "DATATYPE", "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 
@@ -39,7 +39,7 @@ class Variable:
         return f"?{self.name}"
 
 
-Node: TypeAlias = Variable | IRI | Literal | Triple
+Node: TypeAlias = "Variable | IRI | Literal | Triple | Fact"
 
 
 @frozen
@@ -68,7 +68,7 @@ def numbered(name: Variable, number: int) -> tuple[Variable, Expression]:
 
 @frozen
 class Fact:
-    """A triple pattern; the predicate may be a variable."""
+    """A triple pattern, or in the place of an object one for a triple term; the predicate may be a variable."""
 
     subject: Node
     predicate: IRI | Variable
@@ -98,6 +98,14 @@ class Filter:
     """A condition."""
 
     condition: Expression
+
+
+@frozen
+class Bind:
+    """What a variable is."""
+
+    variable: Variable
+    value: Expression
 
 
 @frozen
@@ -145,7 +153,7 @@ class Select:
     limit: int | None = None
 
 
-Pattern: TypeAlias = "Fact | OneOfPredicates | Values | Filter | NotExists | Without | Optional | Union | Select"
+Pattern: TypeAlias = "Fact | OneOfPredicates | Values | Filter | Bind | NotExists | Without | Optional | Union | Select"
 Group: TypeAlias = "tuple[Pattern, ...]"
 
 
@@ -223,6 +231,8 @@ def _pattern_text(pattern: Pattern, indent: str) -> str:
             return f"{indent}VALUES {pattern.variable} {{ {' '.join(map(_node_text, pattern.terms))} }}\n"
         case Filter():
             return f"{indent}FILTER({_expression_text(pattern.condition)})\n"
+        case Bind(variable, value):
+            return f"{indent}BIND({_expression_text(value)} AS {variable})\n"
         case NotExists() | Without() | Optional():
             word = {NotExists: "FILTER NOT EXISTS", Without: "MINUS", Optional: "OPTIONAL"}[type(pattern)]
             return f"{indent}{word} {{\n{_group_text(pattern.group, inner)}{indent}}}\n"
@@ -242,7 +252,7 @@ def _step_text(step: IRI | Step) -> str:
 def _node_text(node: Node | BlankNode) -> str:
     if isinstance(node, Variable):
         return str(node)
-    if isinstance(node, Triple):
+    if isinstance(node, Triple | Fact):
         return f"<<( {_node_text(node.subject)} {_node_text(node.predicate)} {_node_text(node.object)} )>>"
     if not isinstance(node, IRI | Literal):
         raise QueryBindingError(f"{type(node).__name__} cannot be in a query", hint="start from an IRI beside it")

@@ -188,6 +188,9 @@ STATEMENT = "/entity/statement/"
 """The part that the IRI of every statement of a Wikibase has."""
 
 
+RANK, DEPRECATED_RANK, PRECISION = _known_iris("wikibase:rank wikibase:DeprecatedRank wikibase:timePrecision")
+
+
 def claim_part(predicate: IRI) -> tuple[str, str] | None:
     """Tell which part of a Wikibase statement a predicate leads to, and of which property; ``None`` for others.
 
@@ -212,6 +215,31 @@ def statement_value(claim: IRI) -> IRI:
     """Make the predicate from a Wikibase statement to its value of the one that leads to the statement."""
     before, _, name = claim.value.rpartition("/")
     return IRI(f"{before}/statement/{name}")
+
+
+def statement_claim(direct: IRI) -> IRI | None:
+    """Make the predicate to statements of the one that leads to their values alone; ``None`` of what is none such."""
+    part = claim_part(direct)
+    return IRI(direct.value.replace("/direct/", "/")) if part is not None and part[0] == "direct" else None
+
+
+def qualifier(name: str) -> IRI:
+    """Make the qualifier of a property of Wikidata.
+
+    >>> qualifier("P580").value
+    'http://www.wikidata.org/prop/qualifier/P580'
+    """
+    return IRI(f"http://www.wikidata.org/prop/qualifier/{name}")
+
+
+def qualifier_value(by: IRI) -> IRI | None:
+    """Make the predicate to the node with a value and its precision of a qualifier of a Wikibase; ``None`` of others.
+
+    >>> qualifier_value(qualifier("P580")).value
+    'http://www.wikidata.org/prop/qualifier/value/P580'
+    """
+    before, found, name = by.value.rpartition("/prop/qualifier/")
+    return IRI(f"{before}{found}value/{name}") if found else None
 
 
 def is_statement(term: Term) -> bool:

@@ -90,6 +90,10 @@ class Chunked:
         spans = {(moved(a), moved(b)): own for (a, b), own in self.predicates.items() if b <= start or a >= end}
         return replace(self, tokens=tokens, texts=texts, raw=raw, gaps=gaps, chunks=chunks, predicates=spans)
 
+    def with_text(self, at: int, text: str) -> Chunked:
+        """Return the question with another word at a place."""
+        return replace(self, texts=(*self.texts[:at], text, *self.texts[at + 1 :]))
+
     def positions_between(self, start: int, end: int) -> list[int]:
         """Return the positions of the words between two characters."""
         return [at for at, token in enumerate(self.tokens) if token.start >= start and token.end <= end]

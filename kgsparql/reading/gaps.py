@@ -128,6 +128,11 @@ def not_the_graphs(why: str) -> Gap:
     return Gap("model", "", "the graph alone does not say this: {}", (printable(why, _LONGEST_MEANING),))
 
 
+def undated() -> Gap:
+    """Say that the graph has what is asked for, and not when it was so."""
+    return Gap("value", "", "the graph alone does not say this: {}", ("when",))
+
+
 def unlikely(percent: float, why: str) -> Gap:
     """Say that nothing is left out, and all the same it is not likely enough."""
     return Gap("confidence", "", "it is {} % likely to be right: {}", (f"{percent:.0f}", why))

@@ -155,7 +155,8 @@ def _needs_a_plan(read: ReadQuestion) -> bool:
     plan, asked = read.reading.plan, read.asked
     is_list = asked.is_listing or not asked.language.existence_words.isdisjoint(asked.read.texts)
     is_of_class = isinstance(plan, a.Instances) and is_list and all(one.position < 0 for one in read.reading.doubts)
-    return is_of_class or (_is_computing(plan) and any(asked.operations()))
+    is_dated = plan is not None and any(isinstance(part, a.Held) for part in parts(plan))
+    return is_of_class or is_dated or (_is_computing(plan) and any(asked.operations()))
 
 
 def _one_of(planned: Retrieval, walked: Retrieval, read: ReadQuestion) -> Retrieval:

@@ -15,6 +15,7 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
+from kgsparql.schema.dating import Dating, dated_links
 from kgsparql.schema.patterns import patterns
 
 _WORDS = 3  # of a text that is a note
@@ -29,33 +30,59 @@ class Joined:
 
     :param kind: the class; its name is that of the relation.
     :param start: the predicate from a node to what the relation is said of; ``end``, to what is said of it.
+    :param is_led: ``start`` leads to the node: from a club to a membership, and from there to the member.
     """
 
     kind: IRI
     start: IRI
     end: IRI
+    is_led: bool = False
 
     def facts(self, node: g.Node, subject: g.Node, far: g.Node) -> tuple[tuple[g.Node, IRI, g.Node], ...]:
         """List the ends and the predicate of each fact of a node that joins two things."""
-        return (node, RDF_TYPE, self.kind), (node, self.start, subject), (node, self.end, far)
+        near = (subject, self.start, node) if self.is_led else (node, self.start, subject)
+        return (node, RDF_TYPE, self.kind), near, (node, self.end, far)
+
+    @property
+    def is_mutual(self) -> bool:
+        """Whether the same predicate leads to both: to two who are married."""
+        return self.start == self.end and not self.is_led
+
+    @property
+    def to_nodes(self) -> tuple[Step, Step]:
+        """The steps from what the relation is said of to the nodes, and from what is said of it."""
+        return Step(self.start, "forward" if self.is_led else "inverse"), Step(self.end, "inverse")
 
 
-def joining_classes(graph: KnowledgeGraph) -> tuple[dict[IRI, tuple[Joined, ...]], frozenset[IRI]]:
+def joining_classes(
+    graph: KnowledgeGraph,
+) -> tuple[dict[IRI, tuple[Joined, ...]], frozenset[IRI], dict[IRI, Dating]]:
     """Find the classes whose nodes only join two things, each with how these are joined; and the links of join tables.
+
+    Of nodes with dates, either link is what the relation is called: the `member` of a club, the `club` of a member.
 
     None at endpoints: it would be a query for every class. Nodes have no name, their IRIs say nothing, nothing leads to
     them, and they have two facts and no more. Which of these leads to the subject is told by their names
     (``patterns.toml``), or by the one that is called as the class is.
     """
     if not graph.is_embedded or not graph.held(frozenset((RDF_TYPE,))):
-        return {}, frozenset()
+        return {}, frozenset(), {}
     joined, links = dict[IRI, tuple[Joined, ...]](), set[IRI]()
+    dated, roles = dict[IRI, Dating](), defaultdict[IRI, tuple[Joined, ...]](tuple)
     for kind, nodes in _nodes_of_classes(graph):
         own = _links(nodes)
         if own and (way := _way(kind, own)) is not None and _is_nothing_led_to(graph, kind):
             joined[kind] = (way,)
         links |= _links_of_table(nodes)
-    return joined, frozenset(links)
+        pairs, led, dates = dated_links(kind, nodes, graph)
+        ways = {Joined(kind, *way) for pair in pairs for way in (pair, pair[::-1])}
+        ways |= {Joined(kind, start, end, is_led=True) for start, end in led}
+        for way in sorted(ways, key=str) if kind not in joined else ():
+            for role in {way.end, way.start} if way.is_led else {way.end}:
+                roles[role] += (way,)
+                dated[role] = Dating(dates if role not in dated else dates | dated[role].dates)
+    alone = {role: own for role, own in roles.items() if _are_said_by_nodes_alone(role, own, graph)}
+    return joined | alone, frozenset(links), {role: dated[role] for role in alone}
 
 
 def roles_without_meaning(joined: Mapping[IRI, tuple[Joined, ...]]) -> frozenset[IRI]:
@@ -68,9 +95,21 @@ def steps_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[tuple[Term, T
     across: dict[tuple[Term, Term, Term], tuple[Step, ...]] = defaultdict(tuple)
     for relation, ways in joined.items():
         for way in ways:
+            if way.is_led:
+                continue
             across[way.kind, way.start, way.end] += (Step(relation),)
             across[way.kind, way.end, way.start] += (Step(relation, "inverse"),)
     return across
+
+
+def led_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[Joined, list[IRI]]:
+    """List the nodes that are led to from what a relation is said of, with the names of the relation."""
+    found: dict[Joined, list[IRI]] = defaultdict(list)
+    for relation, ways in joined.items():
+        for way in ways:
+            if way.is_led:
+                found[way].append(relation)
+    return found
 
 
 def _nodes_of_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, Mapping[Term, list[tuple[IRI, Term]]]]]:
@@ -121,6 +160,14 @@ def _links_of_table(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> set[IRI]:
     return links if are_keys and is_of_both else set()
 
 
+def _are_said_by_nodes_alone(role: IRI, nodes: Iterable[Joined], graph: KnowledgeGraph) -> bool:
+    """Whether a predicate leads from nothing but nodes of some classes."""
+    x, y = Variable("x"), Variable("y")
+    kinds = {one.kind for one in nodes}
+    others = tuple(g.NotExists((g.Fact(end, RDF_TYPE, kind),)) for kind in kinds for end in (x, y))
+    return not graph.select(g.select_query("others", g.Select(((x, None),), (g.Fact(x, role, y), *others), limit=1)))
+
+
 def _is_nothing_led_to(graph: KnowledgeGraph, kind: IRI) -> bool:
     x, p, y = map(Variable, ("x", "p", "y"))
     some = g.Select(((x, None),), (g.Fact(x, RDF_TYPE, kind),), limit=_NODES)
@@ -133,13 +180,13 @@ def _way(kind: IRI, links: list[IRI]) -> Joined | None:
         return None
     starts, ends = ([one for one in links if _is_called(one, role, kind)] for role in ("start", "end"))
     if len(starts) == len(ends) == 1:
-        return Joined(kind, *starts, *ends)
+        return Joined(kind, starts[0], ends[0])
     of_kind = {*_words(kind)}
     called = [one for one in links if of_kind.issubset(_words(one)) or of_kind.issuperset(_words(one))]
     if starts or ends or len(called) != 1:
         return None
     (other,) = {*links} - {*called}
-    return Joined(kind, other, *called)
+    return Joined(kind, other, called[0])
 
 
 def _is_called(predicate: IRI, role: str, kind: IRI) -> bool:

@@ -30,6 +30,7 @@ from kgsparql.rdf.vocabulary import (
     TRANSITIVE,
 )
 from kgsparql.schema.amounts import Amounts, amounts_of
+from kgsparql.schema.dating import Dating, reified
 from kgsparql.schema.joining import Joined, joining_classes, value_nodes
 from kgsparql.schema.patterns import patterns
 
@@ -55,6 +56,7 @@ class GraphVocabulary:
     :param transitive: predicates that are declared to be so.
     :param joined: of classes whose nodes join two things, how these say what a predicate of that name would.
     :param silent: the links of tables that only join others: nobody says them.
+    :param dated: of predicates whose facts have dates, where these stand.
     :param implied: of steps, which others they are, too, by what is declared of their predicates.
     :param retired: what marks things that are deprecated, withdrawn or replaced: a predicate, and by which values.
     :param has_twins: some of its things are said to be the same.
@@ -73,6 +75,7 @@ class GraphVocabulary:
     joined: Mapping[IRI, tuple[Joined, ...]] = field(default_factory=dict, compare=False)
     transitive: frozenset[IRI] = frozenset()
     silent: frozenset[IRI] = frozenset()
+    dated: Mapping[IRI, Dating] = field(default_factory=dict, compare=False)
     has_twins: bool = False
     retired: tuple[tuple[IRI, tuple[IRI | Literal, ...]], ...] = ()
     valued: Mapping[IRI, IRI] = field(default_factory=dict, compare=False)
@@ -88,16 +91,26 @@ class GraphVocabulary:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
             own, (amounts, to_amounts) = _read_relations(graph.origin), amounts_of(graph.origin)
-            joined, silent = joining_classes(graph.origin)
+            joined, silent, dated = joining_classes(graph.origin)
             stated = {step.predicate for steps in own["relations"].values() for step in steps} | own["relations"].keys()
             valued = {by: to for by, to in (value_nodes(graph.origin) | to_amounts).items() if by not in stated}
             read = replace(
-                read, joined=joined, silent=silent, valued=valued, amounts=amounts,
+                read, joined=joined, silent=silent, dated=dated | reified(graph.origin), valued=valued, amounts=amounts,
                 retired=_marks_of(graph.origin), has_twins=bool(graph.held(frozenset((SAME_AS,)))), **own,
             )  # fmt: skip
         if graph.is_as_loaded:
             _READ[graph.origin] = read
         return replace(read, narrower=narrower, labels=labels)
+
+    def with_nodes_of(self, kinds: frozenset[IRI]) -> GraphVocabulary:
+        """Return the same without the relations that nodes of some classes stand for with their dates."""
+        joined = {
+            relation: kept
+            for relation, ways in self.joined.items()
+            if (kept := tuple(way for way in ways if relation not in self.dated or way.kind not in kinds))
+        }
+        dated = {relation: own for relation, own in self.dated.items() if own.by is not None or relation in joined}
+        return self if len(joined) == len(self.joined) else replace(self, joined=joined, dated=dated)
 
     def may_repeat(self, step: Step, *, is_within: bool, is_next: bool = False) -> bool:
         """Tell whether what a step leads to is meant in any number of steps.
@@ -120,7 +133,7 @@ class GraphVocabulary:
     def to_nodes(self) -> frozenset[Step]:
         """The steps that lead to nodes that only join things, which are the answer to nothing."""
         ways = (way for own in self.joined.values() for way in own)
-        return frozenset(Step(role, "inverse") for way in ways for role in (way.start, way.end))
+        return frozenset(step for way in ways for step in way.to_nodes)
 
     @property
     def kinds(self) -> tuple[IRI, ...]:

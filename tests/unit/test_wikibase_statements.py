@@ -70,16 +70,22 @@ def test_a_predicate_is_not_what_a_question_is_about(knowledge: KnowledgeBase) -
 
 
 def test_qualifiers_of_the_statement_that_two_entities_are_in(knowledge: KnowledgeBase) -> None:
-    for question, expected in (
-        ("With whom did Marie Curie share the Nobel Prize in Physics?", {"Henri Becquerel", "Pierre Curie"}),
-        ("When did Marie Curie receive the Nobel Prize in Physics?", {"1903"}),
-    ):
-        answer = knowledge.ask(question, qualifiers=True)
-        first = answer.evidence["P1"]
-        assert {answer.labels[end] for end in first.ends} == expected
-        assert {term.label for term in answer.answers[: len(expected)]} == expected
-        assert "1911" not in labels_in(answer), "that is of the prize in chemistry"
-        assert {s["answer"] for s in knowledge.graph.select(first.query)} == set(first.ends), "its query finds these"
+    expected = {"Henri Becquerel", "Pierre Curie"}
+    answer = knowledge.ask("With whom did Marie Curie share the Nobel Prize in Physics?", qualifiers=True)
+    first = answer.evidence["P1"]
+    assert {answer.labels[end] for end in first.ends} == expected
+    assert {term.label for term in answer.answers[: len(expected)]} == expected
+    assert {s["answer"] for s in knowledge.graph.select(first.query)} == set(first.ends), "its query finds these"
+
+
+@pytest.mark.parametrize("qualifiers", [True, False])
+def test_when_a_statement_held_needs_no_option(knowledge: KnowledgeBase, qualifiers: bool) -> None:
+    answer = knowledge.ask("When did Marie Curie receive the Nobel Prize in Physics?", qualifiers=qualifiers)
+    assert answer.sure
+    assert [term.label for term in answer.best] == ["1903"]
+    assert "1911" not in labels_in(answer), "that is of the prize in chemistry"
+    found = knowledge.graph.select(answer.computed.query)
+    assert {s["answer"].value for s in found} == {"1903"}, "its query finds it"
 
 
 def test_what_two_entities_are_in_may_be_a_blank_node_and_what_is_named_comes_last(knowledge: KnowledgeBase) -> None:

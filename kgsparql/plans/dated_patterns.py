@@ -1,0 +1,269 @@
+"""Patterns of facts with dates: which held at some time, when they began and were over, how long they lasted.
+
+Dates are compared by days, as numbers such as 20090131. A year alone begins with its first day and is over with its
+last one. What is not known, or no date, excludes nothing that the other end does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from kgsparql.errors import PlanError
+from kgsparql.plans import algebra as a
+from kgsparql.plans.expressions import DAY, MONTH, YEAR, date_key, today
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, XSD, Literal
+from kgsparql.rdf.vocabulary import (
+    DEPRECATED_RANK,
+    PRECISION,
+    RANK,
+    REIFIES,
+    STATEMENT_PARTS,
+    qualifier_value,
+    statement_claim,
+    statement_value,
+)
+from kgsparql.schema.joining import Joined
+from kgsparql.schema.vocabulary import GraphVocabulary
+
+_LAST_DAYS = (("^(-?[0-9]{4,})$", "$1-12"), ("^(-?[0-9]{4,}-[0-9]{2})$", "$1-31"))
+"""How a year, then a month, is written as its last day."""
+_PRECISIONS = ((9, "^(-?[0-9]+)-.*$"), (10, "^(-?[0-9]+-[0-9]+)-.*$"))
+"""The numbers that a Wikibase has for years and months, each with what is kept of a date."""
+
+
+_DECIMAL = IRI(f"{XSD}decimal")
+_DAYS_OF_MONTH, _DAYS_OF_YEAR = (Literal(text, datatype=_DECIMAL) for text in ("30.436875", "365.2425"))
+
+
+class Compiler(Protocol):
+    """What makes patterns of sets and paths."""
+
+    vocabulary: GraphVocabulary
+    new: g.Variables
+
+    def members(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:
+        """Make the patterns of the items of a set."""
+        ...
+
+    def along(self, start: Variable, path: PropertyPath, end: Variable, holders: tuple[Variable, ...] = ()) -> Group:
+        """Make the patterns of a path."""
+        ...
+
+    def fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
+        """Make a pattern that is told as a fact."""
+        ...
+
+    def any_of(self, start: g.Node, predicates: tuple[IRI, ...], end: g.Node) -> Group:
+        """Make the patterns of one of several predicates."""
+        ...
+
+    def joined_by(self, ways: Sequence[Joined], node: Variable, subject: Variable, far: Variable) -> Group:
+        """Make the patterns of nodes that join two things."""
+        ...
+
+    def unseen(self) -> AbstractContextManager[None]:
+        """Tell no facts within."""
+        ...
+
+
+def dated(to: Compiler, items: a.Held | a.Beside | a.Times, x: Variable) -> Group:
+    """What facts with dates lead to, or their dates."""
+    match items:
+        case a.Held():
+            return _facts_at(to, items, x)[0]
+        case a.Beside():
+            return _beside_others(to, items, x)
+    return _times_of(to, items, x)
+
+
+def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable]:
+    """Facts that lead to ``x`` and held then, and the variable of what stands for them, which has the dates."""
+    near, node = to.new("i"), to.new("i")
+    group = (*to.members(facts.start, near), *_stated_fact(to, near, facts.path, x, node))
+    group += _ends_in(to, facts, x)
+    if not (facts.first or facts.last or facts.over_by):
+        return group, node
+    (starts, begun), (ends, over) = _day_of(to, facts, node, "start"), _day_of(to, facts, node, "end")
+    conditions: list[Expression] = []
+    if facts.last:
+        conditions.append(_unless_unknown(Apply("<=", (begun, Literal(facts.last)))))
+    if facts.first:
+        conditions.append(_unless_unknown(Apply(">=", (over, Literal(facts.first)))))
+    if facts.over_by:
+        conditions.append(Apply("<", (over, Literal(facts.over_by))))
+    if facts.with_undated:
+        dated = (*group, *starts, *ends, *map(g.Filter, conditions))
+        bare = _undated_facts(to, facts, x)
+        return ((g.Union((dated, bare)),) if bare else dated), node
+    known = (Apply("COALESCE", (Apply("isNumeric", (one,)), Literal(value=False))) for one in (begun, over))
+    conditions.append(Apply("||", tuple(known)))
+    return (*group, *starts, *ends, *map(g.Filter, conditions)), node
+
+
+def _undated_facts(to: Compiler, facts: a.Held, x: Variable) -> Group:
+    """Facts that nothing stands for which could have a date; none where each has such."""
+    step, near = facts.path.steps[0], to.new("i")
+    dating = to.vocabulary.dated.get(step.predicate)
+    if dating is None or dating.by is None or len(facts.path.steps) > 1:
+        return ()
+    with to.unseen():
+        stated = g.NotExists(_stated_fact(to, near, facts.path, x, to.new("i"))[1:])
+    return (*to.members(facts.start, near), *to.along(near, facts.path, x), stated, *_ends_in(to, facts, x))
+
+
+def _ends_in(to: Compiler, facts: a.Held, x: Variable) -> Group:
+    return () if facts.to is None else to.members(facts.to, x)
+
+
+def _beside_others(to: Compiler, items: a.Beside, x: Variable) -> Group:
+    """What facts lead to that held before, after or while others did."""
+    (own, node), (others, other) = _facts_at(to, items.facts, x), _facts_at(to, items.others, to.new("i"))
+    (starts, begun), (other_starts, other_begun) = (
+        _day_of(to, items.facts, node, "start"), _day_of(to, items.others, other, "start")
+    )  # fmt: skip
+    group = (*own, *others, *starts, *other_starts)
+    if items.order != "while":
+        one, two = (begun, other_begun) if items.order == "before" else (other_begun, begun)
+        return (*group, g.Filter(Apply("<", (one, two))))
+    (ends, over), (other_ends, other_over) = (
+        _day_of(to, items.facts, node, "end"),
+        _day_of(to, items.others, other, "end"),
+    )
+    is_before, is_after = Apply("<=", (begun, other_over)), Apply(">=", (over, other_begun))
+    return (*group, *ends, *other_ends, *map(g.Filter, map(_unless_unknown, (is_before, is_after))))
+
+
+def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
+    """When facts began, were over, or both: the dates; of a Wikibase, texts as precise as it says these are."""
+    group, node = _facts_at(to, items.facts, to.new("i"))
+    dates, of = items.facts.dates, items.of
+    moments: tuple[a.Moment, ...] = ("start", "end") if of == "span" else (of,)
+    arms = list[Group]()
+    for moment in moments:
+        date = to.new("d")
+        precise, text = _as_precise(to, items.facts, node, moment, date)
+        if not precise:
+            some = (*(dates.began if of != "end" else ()), *(dates.over if of != "start" else ()), *dates.at)
+            return (*group, *_along_any(to, node, some, x), g.Filter(Apply("isLiteral", (x,))))
+        day = Apply("REPLACE", (text, Literal("T00:00:00Z$"), Literal("")))
+        found = _date_of(to, items.facts, node, moment, date)
+        arms.append((*found, g.Filter(Apply("isLiteral", (date,))), *precise, g.Bind(x, day)))
+    return (*group, *(arms[0] if len(arms) == 1 else (g.Union(tuple(arms)),)))
+
+
+def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]:
+    """When a fact that leads to ``x`` began or was over, as a number; or how many years it lasted, until today."""
+    group, node = _facts_at(to, measure.facts, x)
+    begun, over = to.new("d"), to.new("d")
+    starts, ends = _date_of(to, measure.facts, node, "start", begun), _date_of(to, measure.facts, node, "end", over)
+    until = Apply("IF", (Apply("BOUND", (over,)), Apply("STR", (over,)), Literal(today())))
+    if measure.of == "years":
+        (first, began), (last, ended) = _days_to(to, begun), _days_to(to, until)
+        years = Apply("/", (Apply("-", (ended, began)), _DAYS_OF_YEAR))
+        # Of one without dates there would be no number, and so no longest of all.
+        is_known = g.Filter(Apply("isNumeric", (years,)))
+        return (*group, *starts, g.Optional(ends), *first, *last, is_known), _to_tenths(years)
+    group += starts if measure.of == "start" else (g.Optional(ends),)
+    day = to.new("n")
+    key = date_key(begun if measure.of == "start" else _last_day(until), DAY)
+    return (*group, g.Bind(day, key), g.Filter(Apply("isNumeric", (day,)))), day
+
+
+def _days_to(to: Compiler, date: Expression) -> tuple[Group, Expression]:
+    """The days to a date, with months of one length: what tells how long something lasted to a tenth of a year."""
+    year, month, day = to.new("n"), to.new("n"), to.new("n")
+    binds = (g.Bind(name, date_key(date, own)) for name, own in ((year, YEAR), (month, MONTH), (day, DAY)))
+    # From 2009, 200905 and 20090531: months since the year 0, and days of the month.
+    months = Apply("-", (month, Apply("*", (year, Literal(88)))))
+    of_month = Apply("-", (day, Apply("*", (month, Literal(100)))))
+    return tuple(binds), Apply("+", (Apply("*", (months, _DAYS_OF_MONTH)), of_month))
+
+
+def _to_tenths(number: Expression) -> Expression:
+    return Apply("/", (Apply("ROUND", (Apply("*", (number, Literal(10))),)), Literal("10.0", datatype=_DECIMAL)))
+
+
+def _stated_fact(to: Compiler, near: Variable, path: PropertyPath, far: Variable, node: Variable) -> Group:
+    """A fact, by what stands for it: a node on the way, or one beside a predicate."""
+    if len(path.steps) > 1:
+        return to.along(near, path, far, (node,))
+    (step,) = path.steps
+    subject, end = (near, far) if step.direction == "forward" else (far, near)
+    dating = to.vocabulary.dated.get(step.predicate)
+    if dating is None:
+        return _claimed_fact(to, subject, step.predicate, end, node)
+    if dating.by is None:
+        return to.joined_by(to.vocabulary.joined[step.predicate], node, subject, end)
+    if dating.by == REIFIES:
+        return (to.fact(subject, step.predicate, end), to.fact(node, REIFIES, g.Fact(subject, step.predicate, end)))
+    ends: tuple[g.Node, ...] = (subject, step.predicate, end)
+    stated = (to.fact(node, by, one) for by, one in zip(STATEMENT_PARTS, ends, strict=True))
+    return (to.fact(subject, step.predicate, end), *stated)
+
+
+def _claimed_fact(to: Compiler, subject: Variable, direct: IRI, far: Variable, node: Variable) -> Group:
+    """A statement of a Wikibase that is not deprecated."""
+    if (claim := statement_claim(direct)) is None:
+        raise PlanError(f"the facts of {direct.value} have no dates in this graph")
+    with to.unseen():
+        deprecated = g.NotExists((to.fact(node, RANK, DEPRECATED_RANK),))
+    return (to.fact(subject, claim, node), to.fact(node, statement_value(claim), far), deprecated)
+
+
+def _date_of(to: Compiler, facts: a.Held, node: Variable, of: a.Moment, date: Variable) -> Group:
+    """The date at which a fact began, or was over; of what was at one time, that."""
+    paths = (*(facts.dates.began if of == "start" else facts.dates.over), *facts.dates.at)
+    return _along_any(to, node, paths, date)
+
+
+def _along_any(to: Compiler, node: Variable, paths: Sequence[PropertyPath], date: Variable) -> Group:
+    """Any of some paths, those as long as the first: each place with all its predicates.
+
+    Not each path by itself: of a solution by one of them, the facts of the others would be told, too.
+    """
+    steps = [path.steps for path in paths if len(path.steps) == len(paths[0].steps)]
+    by = [tuple(dict.fromkeys(step.predicate for step in some)) for some in zip(*steps, strict=True)]
+    nodes = [node, *(to.new("i") for _ in by[1:]), date]
+    return tuple(pattern for at, some in enumerate(by) for pattern in to.any_of(nodes[at], some, nodes[at + 1]))
+
+
+def _day_of(to: Compiler, facts: a.Held, node: Variable, of: a.Moment) -> tuple[Group, Expression]:
+    """The day on which a fact began, or was over, as a number; unbound where it is not known."""
+    date, day = to.new("d"), to.new("n")
+    found = _date_of(to, facts, node, of, date)
+    precise, text = _as_precise(to, facts, node, of, date)
+    key = date_key(_last_day(text) if of == "end" else text, DAY)
+    return (g.Optional((*found, *precise)), g.Bind(day, key)), day
+
+
+def _as_precise(to: Compiler, facts: a.Held, node: Variable, of: a.Moment, date: Variable) -> tuple[Group, Expression]:
+    """The text of a date, as precise as a Wikibase says that it is: it writes a year as the first of January."""
+    paths = facts.dates.began if of == "start" else facts.dates.over
+    by = qualifier_value(paths[0].steps[0].predicate) if paths else None
+    text = Apply("STR", (date,))
+    if by is None:
+        return (), text
+    value, precision = to.new("v"), to.new("p")
+    with to.unseen():
+        known = g.Optional((to.fact(node, by, value), to.fact(value, PRECISION, precision)))
+    cut: Expression = text
+    for number, pattern in _PRECISIONS:
+        is_such = Apply("COALESCE", (Apply("=", (precision, Literal(number))), Literal(value=False)))
+        cut = Apply("IF", (is_such, Apply("REPLACE", (text, Literal(pattern), Literal("$1"))), cut))
+    return (known,), cut
+
+
+def _last_day(text: Expression) -> Expression:
+    for pattern, last in _LAST_DAYS:
+        text = Apply("REPLACE", (text, Literal(pattern), Literal(last)))
+    return text
+
+
+def _unless_unknown(condition: Expression) -> Expression:
+    """A condition, which holds where it cannot be told."""
+    return Apply("COALESCE", (condition, Literal(value=True)))

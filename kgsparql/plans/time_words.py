@@ -1,0 +1,90 @@
+"""Facts with dates in words: in which time they held, before or after whom, since when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kgsparql.dataclasses import replace
+from kgsparql.plans import algebra as a
+from kgsparql.plans.english import Clause, Phrase
+from kgsparql.reading.times import EVER
+
+_ASKED = {"start": "since when", "end": "until when", "span": "from when to when"}
+_OF_ORDER = {
+    ("start", False): "first", ("start", True): "last", ("end", True): "last", ("end", False): "first",
+    ("years", True): "longest", ("years", False): "shortest",
+}  # fmt: skip
+
+
+def phrase_of_facts(items: Any, phrase: Callable[[Any], Phrase]) -> Phrase:
+    """Make the phrase of what facts with dates lead to, or of their dates."""
+    match items:
+        case a.Held(start, path, _, first, last, over_by, _, to):
+            found = phrase(a.Ends(start, path) if to is None else a.Both((a.Ends(start, path), to)))
+            said = _in_span(first, last, over_by, is_now=items.with_undated)
+            return _at_time(found, said) if said else found
+        case a.Minus(a.Held() as past, a.Held()):
+            return _at_time(phrase(a.Ends(past.start, past.path)), "before, and not today")
+        case a.Minus(a.Beside() as found_beside, _):
+            return phrase(found_beside)
+        case a.Beside(facts, order, others):
+            whom = f"{phrase(others.to or others):in_number}"
+            if (others.start, others.path) != (facts.start, facts.path):
+                others_all = phrase(a.Ends(others.start, others.path))
+                return _at_time(phrase(facts), f"{order} {whom} was one of {others_all:definite}")
+            return _at_time(phrase(facts), f"{'at the same time as' if order == 'while' else order} {whom}")
+        case a.Times(a.Held() as facts, of):
+            whose, ends = phrase(facts.to), phrase(a.Ends(facts.start, facts.path))
+            text = f"{_ASKED[of]} {whose:in_number} was one of {ends:definite}"
+            return Phrase(text, text, "best", is_one=True)
+        case a.Top(inner, a.When(_, of), number, largest):
+            text = f"the {_OF_ORDER[of, largest]}{f' {number}' if number > 1 else ''} of {phrase(inner):definite}"
+            return Phrase(text, text, "best", is_one=number == 1)
+    raise AssertionError(f"not of facts with dates: {items}")
+
+
+def _at_time(found: Phrase, said: str) -> Phrase:
+    """Make the same phrase with a time, behind all that is said of the items."""
+    *clauses, last = found.clauses or (Clause(""),)
+    return replace(found, clauses=(*clauses, replace(last, text=f"{last.text} {said}".strip())))
+
+
+def length_in_words(whose: Phrase, facts: a.Held, phrase: Callable[[Any], Phrase]) -> str:
+    """Say of how long something was so."""
+    ends = phrase(a.Ends(facts.start, facts.path))
+    return f"for how many years, of those with dates, {whose:in_number} was one of {ends:definite}"
+
+
+def _in_span(first: int, last: int, over_by: int, *, is_now: bool) -> str:
+    """Say in which time something held.
+
+    >>> _in_span(20_090_000, 20_091_231, 0, is_now=False), _in_span(0, 20_089_999, 0, is_now=False)
+    ('in 2009', 'before 2009')
+    >>> _in_span(20_091_232, 99_991_231, 0, is_now=False), _in_span(20_120_501, 20_120_501, 0, is_now=False)
+    ('after 2009', 'on 2012-05-01')
+    """
+    if is_now:
+        return f"today, {_written_day(last)}"
+    if over_by:
+        return "that was over before today"
+    if not last:
+        return ""
+    begin, end = _written_day(first), _written_day(last)
+    if first > last:
+        return f"since {end} or before, and today"
+    if last == EVER:
+        return f"after {_written_day(first - 1)}" if first % 10_000 == 1232 or first % 100 == 32 else f"since {begin}"
+    if not first:
+        return f"before {_written_day(last + 1)}" if last % 100 in {0, 99} else f"until {end}"
+    if begin == end:
+        return f"{'on' if len(begin) == 10 else 'in'} {begin}"
+    return f"from {begin} to {end}"
+
+
+def _written_day(day: int) -> str:
+    """Write a day; the first or the last day of a year or a month as that alone."""
+    year, month, number = day // 10_000, day // 100 % 100, day % 100
+    if month in {0, 99} or (month, number) == (12, 31):
+        return str(year)
+    return f"{year}-{month:02}" if number in {0, 99} else f"{year}-{month:02}-{number:02}"

@@ -1,0 +1,153 @@
+"""What a question says of when something holds: a year, a day, now, before somebody; by the forms of its lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+
+from kgsparql.dataclasses import frozen
+from kgsparql.rdf.terms import Literal
+from kgsparql.reading.chunks import Chunked
+from kgsparql.reading.clauses import Chunk
+from kgsparql.reading.form import Form
+from kgsparql.reading.lexicon import Lexicon
+
+Days = tuple[int, int]
+"""The first and the last day of a time, as numbers such as 20090131."""
+
+
+@frozen
+class WhileClause:
+    """What is said of two named things: these, and the other words."""
+
+    names: tuple[Chunk, ...]
+    texts: tuple[str, ...]
+
+
+def clause_of(read: Chunked, start: int = 0) -> WhileClause:
+    """Make a clause of the words from a place on; the first name before it is in it, too, where it has but one."""
+    named = [chunk for chunk in read.chunks if chunk.entities and chunk.is_name]
+    names = [chunk for chunk in named if chunk.start >= start]
+    names += [chunk for chunk in named if chunk.start < start][: len(names) == 1]
+    taken = {at for chunk in names for at in chunk.span}
+    return WhileClause(
+        tuple(names), tuple(text for at, text in enumerate(read.texts) if at >= start and at not in taken)
+    )
+
+
+@frozen
+class TimeSaid:
+    """When something is asked to hold.
+
+    :param kind: `in`, `before`, `by`, `after`, `since`, `until`, `while`, `now`, `former`, `first`, `last`, `longest`,
+        `shortest`, `any`; or `start`, `end`, `span`, `years`, where the time is what is asked for.
+    :param words: their positions. :param days: of the date that is named. :param beside: what is named instead.
+    :param clause: what was so at the same time. :param is_verb: the first word is the verb, and `was` is in its place.
+    """
+
+    kind: str
+    words: range
+    days: Days = (0, 0)
+    beside: Chunk | None = None
+    clause: WhileClause | None = None
+    is_verb: bool = False
+
+
+ASKED_TIMES = frozenset({"start", "end", "span", "years"})
+EVER = 99_991_231
+"""A day that is after all others."""
+
+
+def today() -> int:
+    """Return the day that it is, as a number.
+
+    >>> 20_000_101 < today() < 99_991_231
+    True
+    """
+    return int(f"{datetime.now(UTC):%Y%m%d}")
+
+
+def times_said(asked: Form) -> Iterator[TimeSaid]:
+    """Find what a question says of when: the longest form at each place, in their order."""
+    chunks = {chunk.start: chunk for chunk in asked.read.chunks}
+    named = {at for chunk in asked.read.chunks if chunk.is_name for at in chunk.span}
+    at = 0
+    while at < len(asked.read.texts):
+        if at and asked.read.texts[at] in asked.language.while_words:
+            yield TimeSaid("while", range(at, len(asked.read.texts)), clause=clause_of(asked.read, at + 1))
+        found = next(
+            (one for form in _time_forms(asked.language) if (one := _read_form(form, at, asked, chunks, named))), None
+        )
+        if found is not None:
+            yield found
+        at = at + 1 if found is None else found.words.stop
+
+
+def without_time(asked: Form, said: TimeSaid) -> tuple[Chunked, str]:
+    """Return a question without what it says of when; and what began or ended by its verb, of one that asks when.
+
+    *When did Ann stop being mayor* asks when it was over that she was so; *when did Ann leave Acme*, with no other
+    verb, of whatever she has to do with Acme.
+    """
+    own, read = asked.language, asked.read
+    if said.is_verb:
+        read = read.with_text(said.words.start, "was")
+    read = read.without(said.words.start + said.is_verb, said.words.stop)
+    verbs = own.entering | own.leaving if said.kind in ASKED_TIMES else own.becoming
+    verb = next((at for at, text in enumerate(read.texts) if text in verbs), None)
+    if verb is None:
+        return read, said.kind
+    kind = "end" if read.texts[verb] in own.leaving else said.kind
+    stop = verb + 2 if read.texts[verb + 1 : verb + 2] == ("being",) else verb + 1
+    read = read.without(verb, stop)
+    auxiliary = next((at for at, text in enumerate(read.texts) if text in own.auxiliaries), None)
+    return (read if auxiliary is None else read.with_text(auxiliary, "was")), kind
+
+
+def days_of(chunk: Chunk) -> Days | None:
+    """Return the days that the words of a chunk name, all of a month or of years; ``None`` where these are no time."""
+    if chunk.date is not None:
+        year, month, day = [*chunk.date.value.partition("T")[0].split("-"), "", ""][:3]
+        if not year.isdecimal():
+            return None
+        return int(f"{year}{month or '00'}{day or '00'}"), int(f"{year}{month or '12'}{day or '31'}")
+    if chunk.number is None or not chunk.may_be_years:
+        return None
+    last = chunk.number if chunk.last is None or isinstance(chunk.last, Literal) else chunk.last
+    return int(chunk.number) * 10_000, int(last) * 10_000 + 1231
+
+
+@cache
+def _time_forms(own: Lexicon) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Read the forms of a language: words, each with its alternatives, and what they say; those of most words first."""
+    split = (line.rpartition(":") for line in own.time_forms)
+    forms = ((tuple(words.split()), kind.strip()) for words, _, kind in split)
+    return tuple(sorted(forms, key=lambda form: -len(form[0])))
+
+
+def _read_form(
+    form: tuple[tuple[str, ...], str], start: int, asked: Form, chunks: dict[int, Chunk], named: set[int]
+) -> TimeSaid | None:
+    """Read a form at a place; ``None`` where its words do not stand there."""
+    words, kind = form
+    at, days, beside = start, (0, 0), None
+    for word in words:
+        chunk = chunks.get(at)
+        match word:
+            case "DATE" if chunk is not None and (own := days_of(chunk)) is not None:
+                at, days = chunk.end, own
+            case "AMOUNT" if chunk is not None and chunk.number is not None:
+                year = datetime.now(UTC).year - int(chunk.number)
+                at, days = chunk.end, (year * 10_000, year * 10_000 + 1231)
+            case "NAME" if chunk is not None and chunk.entities:
+                at, beside = chunk.end, chunk
+            case _ if at < len(asked.read.texts) and at not in named and asked.read.texts[at] in _words_of(word):
+                at += 1
+            case _:
+                return None
+    return TimeSaid(kind, range(start, at), days, beside, is_verb=words[0].endswith(">was"))
+
+
+def _words_of(word: str) -> list[str]:
+    return word.removesuffix(">was").split("|")
