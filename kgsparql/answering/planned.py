@@ -74,10 +74,11 @@ class ReadQuestion:
         return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
-def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuestion:
+def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool = True) -> ReadQuestion:
     """Read the question of a session, whose entities are linked, and plan it on its graph.
 
     :param is_strict: doubt who does what to whom even where only one way makes sense.
+    :param is_now: in the present tense, what holds now is asked for.
     """
     name_schema(session)
     asked = read_whole(session)
@@ -103,8 +104,8 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     )
     asked, reading = told or (asked, plan(asked).plan())
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
-    reading = in_time.with_undated(reading, asked) if told is None else reading
-    if told is None and (now := in_time.now(reading, asked)) is not reading:
+    reading = in_time.with_dates_left_out(in_time.with_undated(reading, asked), asked) if told is None else reading
+    if told is None and is_now and (now := in_time.now(reading, asked)) is not reading:
         reading, asked = now, replace(asked, is_definition=False)
         session.read_as(asked)
     reading = as_meant(view.with_all_steps(view.with_kinds_below(reading), asked), asked, view)
@@ -148,12 +149,12 @@ def _read_in_time(
     for said in times_said(asked):
         if said.kind == "any":  # who served as mayor is who was mayor
             return _read_in_time(read_question(without_time(asked, said)[0]), planner, in_time, session)
-        read, kind = without_time(asked, said)
+        read, told = without_time(asked, said)
         rest = read_question(read)
-        made = in_time.at(planner(rest).plan(), rest, replace(said, kind=kind))
+        made = in_time.at(planner(rest).plan(), rest, told)
         if made is not None:
-            session.read_as(told := replace(rest, is_definition=False))
-            return told, made
+            session.read_as(rest := replace(rest, is_definition=False))
+            return rest, made
     return None
 
 

@@ -100,8 +100,7 @@ def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable
         dated = (*group, *starts, *ends, *map(g.Filter, conditions))
         bare = _undated_facts(to, facts, x)
         return ((g.Union((dated, bare)),) if bare else dated), node
-    known = (Apply("COALESCE", (Apply("isNumeric", (one,)), Literal(value=False))) for one in (begun, over))
-    conditions.append(Apply("||", tuple(known)))
+    conditions.append(_is_known(begun, over))
     return (*group, *starts, *ends, *map(g.Filter, conditions)), node
 
 
@@ -134,8 +133,9 @@ def _beside_others(to: Compiler, items: a.Beside, x: Variable) -> Group:
         _day_of(to, items.facts, node, "end"),
         _day_of(to, items.others, other, "end"),
     )
-    is_before, is_after = Apply("<=", (begun, other_over)), Apply(">=", (over, other_begun))
-    return (*group, *ends, *other_ends, *map(g.Filter, map(_unless_unknown, (is_before, is_after))))
+    conditions = map(_unless_unknown, (Apply("<=", (begun, other_over)), Apply(">=", (over, other_begun))))
+    known = (_is_known(begun, over), _is_known(other_begun, other_over))
+    return (*group, *ends, *other_ends, *map(g.Filter, (*conditions, *known)))
 
 
 def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
@@ -166,7 +166,7 @@ def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]
         (first, began), (last, ended) = _days_to(to, begun), _days_to(to, until)
         years = Apply("/", (Apply("-", (ended, began)), _DAYS_OF_YEAR))
         # Of one without dates there would be no number, and so no longest of all.
-        is_known = g.Filter(Apply("isNumeric", (years,)))
+        is_known = g.Filter(Apply(">=", (years, Literal(0))))
         return (*group, *starts, g.Optional(ends), *first, *last, is_known), _to_tenths(years)
     group += starts if measure.of == "start" else (g.Optional(ends),)
     day = to.new("n")
@@ -262,6 +262,11 @@ def _last_day(text: Expression) -> Expression:
     for pattern, last in _LAST_DAYS:
         text = Apply("REPLACE", (text, Literal(pattern), Literal(last)))
     return text
+
+
+def _is_known(*days: Expression) -> Expression:
+    """That a fact has a date at either end."""
+    return Apply("||", tuple(Apply("COALESCE", (Apply("isNumeric", (one,)), Literal(value=False))) for one in days))
 
 
 def _unless_unknown(condition: Expression) -> Expression:

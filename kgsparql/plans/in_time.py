@@ -8,17 +8,18 @@ from typing import Any
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import is_person
+from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading, back
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.type_check import mapped, parts
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import normalised
+from kgsparql.rdf.terms import Literal, normalised
 from kgsparql.rdf.vocabulary import statement_claim
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import LEFT_OUT, undated
-from kgsparql.reading.times import ASKED_TIMES, EVER, TimeSaid, WhileClause, clause_of, times_said, today
+from kgsparql.reading.gaps import LEFT_OUT, left_out_at, uncomputed, undated, unsaid
+from kgsparql.reading.times import ASKED_TIMES, EVER, TimeSaid, WhileClause, clause_of, days_of, times_said, today
 from kgsparql.schema.dating import TIME_QUALIFIERS, Dates, dates_called, wikibase_dates
 
 _ORDERED = {
@@ -41,19 +42,19 @@ class TimePlanner:
 
         :param asked: the question without that time.
         """
-        reading = self._of_offices(reading, asked)
+        reading = self._of_offices(reading, asked, has_time=True)
         if said.kind in ASKED_TIMES:
             return self._when_so(reading, asked, said.kind)
         plan = reading.plan
         others = None if said.clause is None else self._facts_of(said.clause, asked)
         if said.clause is not None and others is None:
             return None
-        change = partial(self._at_time, said=said, asked=asked, others=others)
-        made = self._over_facts(plan, change)
-        if made is None or (said.kind not in {"now", "former"} and self._is_not_told(plan, made)):
+        if said.kind == "now":
+            made = self._over_facts(plan, partial(self._current, is_one=_asks_for_one(asked)))
+        else:
+            made = self._over_facts(plan, partial(self._at_time, said=said, asked=asked, others=others))
+        if made is None or self._path_with_dates(made) or self._is_not_told(plan, made, said):
             return None
-        if said.kind == "now" and isinstance(made, a.ItemSet) and not self.view.has_items(made):
-            made = self._over_facts(plan, _last_over)
         return replace(reading, plan=made, others=())
 
     def with_undated(self, reading: PlannedReading, asked: Form) -> PlannedReading:
@@ -65,38 +66,95 @@ class TimePlanner:
             return reading
         return replace(reading, doubts=(undated(), *(doubt for doubt in reading.doubts if doubt not in left)))
 
-    def _of_offices(self, reading: PlannedReading, asked: Form) -> PlannedReading:
+    def with_dates_left_out(self, reading: PlannedReading, asked: Form) -> PlannedReading:
+        """Return a reading that doubts the dates which nothing in its plan is by."""
+        written = repr(reading.plan)
+        for chunk in asked.read.chunks:
+            days = None if chunk.entities else days_of(chunk)
+            years = {day // 10_000 + more for day in days or () for more in (-1, 0, 1)}  # after 2009: from 2010
+            told = {doubt.position for doubt in reading.doubts}
+            if years and not any(str(year) in written for year in years) and told.isdisjoint(chunk.span):
+                reading = replace(reading, doubts=(*reading.doubts, *left_out_at(chunk.span)))
+        return reading
+
+    def _of_offices(self, reading: PlannedReading, asked: Form, *, has_time: bool) -> PlannedReading:
         """Read *who is X*, and *is Ann X*, of what is an office, as who holds it, by the one relation with dates."""
-        head = asked.phrase.head
-        if reading.plan is None and asked.asks == "ask" and (facts := self._facts_of(clause_of(asked.read), asked)):
+        head, facts = asked.phrase.head, None
+        if reading.plan is None and asked.asks == "ask":
+            facts = self._facts_of(clause_of(asked.read), asked)
+        if facts is not None and self._is_office(facts.path, asked):
             holders = a.Both((a.Ends(facts.start, facts.path), facts.to or facts.start))
             return replace(reading, plan=a.Exists(holders), doubts=(), others=())
-        is_bare = not (asked.phrase.restrictions or asked.phrase.of or asked.said)
-        is_asked = asked.asks == "set" and asked.phrase.asked in {"who", ""}
+        is_bare = len(asked.phrase.chunks) == 1 and not (asked.phrase.restrictions or asked.phrase.of or asked.said)
+        is_asked = asked.asks == "set" and asked.phrase.asked in {"who", "" if has_time else "who"}
         if not (is_asked and is_bare and head is not None and head.entities):
             return reading
         office = a.Items((head.entities[0].term,))
         found = []
-        for use in self.view.uses(office):
+        for use in (use for use in self.view.uses(office) if self._is_office(use.path, asked)):
             ways = self._dated_facts(a.Ends(office, use.path), 0)
             is_of_persons = not use.classes or any(map(is_person, self.fit.names(use.classes)))
             found += [a.Ends(office, use.path)] if ways and is_of_persons else []
         alike = {self.view.members(one) for one in found}  # a node has a name for either end of it
         return replace(reading, plan=found[0], doubts=(), others=()) if len(alike) == 1 else reading
 
+    def _is_office(self, path: PropertyPath, asked: Form) -> bool:
+        """Whether a predicate is called as what leads to or from an office: position held, incumbent."""
+        offices = {*map(root, asked.language.office_words)}
+        return any(not offices.isdisjoint(self.fit.label_roots(step.predicate)) for step in path.steps)
+
     def now(self, reading: PlannedReading, asked: Form) -> PlannedReading:
-        """Return a reading of what holds now, of a question in the present tense; the last of those that are over."""
-        reading = self._of_offices(reading, asked)
+        """Return a reading of what holds now, of a question in the present tense; doubted where that is not told apart.
+
+        Of one that is asked for, as the mayor is, who was the last, where all are over.
+        """
+        reading = self._of_offices(reading, asked, has_time=False)
         plan = reading.plan
-        items = plan.items if isinstance(plan, a.Count) else plan
-        if not isinstance(items, a.ItemSet) or not is_present(asked) or len(self.view.members(items)) < 2:
+        is_single = isinstance(plan, a.Ends | a.Both) and len(self.view.members(plan)) < 2
+        if plan is None or is_single or not is_present(asked):
             return reading
-        made = self._over_facts(items, _holding_now)
-        if made is None:
+        is_one = isinstance(plan, a.ItemSet) and _asks_for_one(asked)
+        over: list[a.Held] = []
+
+        def current(facts: a.Held) -> a.ItemSet:
+            if not self._have_ends(facts):
+                return a.Ends(facts.start, facts.path)
+            found = self._current(facts, is_one=is_one or self._are_numbers(facts))
+            if isinstance(found, a.Held) and not isinstance(plan, a.Condition) and not self.view.has_items(found):
+                over.append(facts)  # all that there are: whether they are meant is in doubt
+                return a.Ends(facts.start, facts.path)
+            return found
+
+        made = self._over_facts(plan, current)
+        ending = self._path_with_dates(plan if made is None else made) or next((one.dates.over for one in over), ())
+        doubts = tuple(unsaid(self.fit.text(path.last)) for path in ending[:1])
+        if made in {None, plan} and not doubts:
             return reading
-        if not self.view.has_items(made):
-            made = self._over_facts(items, _last_over)
-        return replace(reading, plan=replace(plan, items=made) if isinstance(plan, a.Count) else made)
+        return replace(reading, plan=plan if made is None else made, doubts=(*reading.doubts, *doubts))
+
+    def _current(self, facts: a.Held, *, is_one: bool) -> a.ItemSet:
+        """Return what holds now of some facts; of one that is asked for, the last, where all are over."""
+        now = _holding_now(facts)
+        return _last_over(facts) if is_one and not self.view.has_items(now) else now
+
+    def _have_ends(self, facts: a.Held) -> bool:
+        """Whether facts begin and end, and are no events of one day; numbers are so until there are others."""
+        spans = _at_any_time(facts, lambda own: replace(own, at=()))
+        return self.view.has_items(spans) or self._are_numbers(facts)
+
+    def _are_numbers(self, facts: a.Held) -> bool:
+        some = self.view.profiler.sample(a.Ends(facts.start, facts.path))[:5]
+        return bool(some) and all(isinstance(one, Literal) for one in some)
+
+    def _path_with_dates(self, plan: Any) -> tuple[PropertyPath, ...]:
+        """The paths to the ends of facts that a plan measures, counts or lacks without their dates; none else."""
+        for part in parts(plan):
+            if isinstance(part, a.Value | a.HowMany | a.Summarised | a.Has | a.Lacks | a.Grouped | a.BestOfEach):
+                path = part.key if isinstance(part, a.Grouped | a.BestOfEach) else part.path
+                known = (self.view.profiler.vocabulary.dated.get(step.predicate) for step in path.steps)
+                if over := next((own.dates.over for own in known if own is not None and own.dates.over), ()):
+                    return over
+        return ()
 
     def _at_time(self, facts: a.Held, said: TimeSaid, asked: Form, others: a.Held | None) -> a.ItemSet:
         """Return those of some facts, or of what they lead to, that a time is said of.
@@ -118,21 +176,28 @@ class TimePlanner:
                 return found
             found = a.Minus(found, thing)
             return found if said.kind == "while" else a.Top(found, a.When(facts, "start"), 1, said.kind == "before")
-        match said.kind:
-            case "now":
-                return _holding_now(facts)
-            case "former":
-                return a.Minus(replace(facts, over_by=today()), _holding_now(facts))
-            case "since" if asked.phrase.asked == "who":  # who has been so all the time
-                return replace(facts, first=today(), last=last)
-        held = {
-            "in": (first, last, 0), "before": (0, first - 1, 0), "by": (0, last, 0), "after": (last + 1, EVER, 0),
-            "since": (first, EVER, 0), "until": (first, EVER, last + 1),
-        }.get(said.kind, (0, 0, 0))  # fmt: skip
-        return replace(facts, first=held[0], last=held[1], over_by=held[2])
+        if said.kind == "previous":
+            return a.Top(replace(facts, over_by=today()), a.When(facts, "end"), 1, largest=True)
+        if said.kind == "former":
+            return a.Minus(replace(facts, over_by=today()), _holding_now(facts))
+        is_all = said.kind == "since" and (asked.phrase.asked == "who" or asked.asks == "ask")
+        opening = first // 10_000 * 10_000 + 101
+        days = {
+            "in": (first, last), "before": (0, first - 1), "by": (0, last), "after": (last + 1, EVER),
+            "since": (today(), last) if is_all else (first, EVER),  # who has been so all the time
+            "until": (first, EVER, last + 1), "throughout": (last, first),
+            "opening": (opening, opening), "closing": (last, last),
+        }.get(said.kind, ())  # fmt: skip
+        first, last, over_by = (*days, 0, 0, 0)[:3]
+        if said.is_beginning and said.kind in {"in", "after", "since"}:  # who became mayor then
+            begun, when = replace(facts, first=-EVER, last=EVER), a.When(facts, "start")
+            return a.Where(a.Where(begun, when, ">=", Literal(first)), when, "<=", Literal(last))
+        return replace(facts, first=first, last=last, over_by=over_by)
 
-    def _is_not_told(self, plan: Any, made: Any) -> bool:
+    def _is_not_told(self, plan: Any, made: Any, said: TimeSaid) -> bool:
         """Whether the graph does not say when: nothing held then, and what is not known of may have."""
+        if said.kind in {"now", "former", "previous"}:
+            return False
         items = [own.items if isinstance(own, a.Exists | a.Count) else own for own in (plan, made)]
         if not all(isinstance(one, a.ItemSet) for one in items) or self.view.has_items(items[1]):
             return False
@@ -154,11 +219,22 @@ class TimePlanner:
                 if found is None or found.to is None:
                     return None
                 facts, doubts = found, ()
-        times = a.Times(facts, "start" if of == "years" else of)  # type: ignore[arg-type]
-        if not self.view.has_items(a.Top(facts, a.When(facts, "years")) if of == "years" else times):
+        if not self.view.has_items(facts):
             return None
-        plan = a.SummaryOf("sum", facts.to or facts, a.When(facts, "years")) if of == "years" else times
+        is_long = of == "years"
+        times = a.Top(facts, a.When(facts, "years")) if is_long else a.Times(facts, of)  # type: ignore[arg-type]
+        if not self.view.has_items(times):
+            return replace(reading, plan=facts, others=(), doubts=(*doubts, undated()))
+        doubts += (uncomputed("", "how long"),) if is_long and self._overlap(facts) else ()
+        plan = a.SummaryOf("sum", facts.to or facts, a.When(facts, "years")) if is_long else times
         return replace(reading, plan=plan, others=(), doubts=doubts)
+
+    def _overlap(self, facts: a.Held) -> bool:
+        """Whether some facts begin before others are over, by the order of the dates: their years are not added."""
+        starts, ends = (self.view.members(a.Times(facts, of)) for of in ("start", "end"))
+        dates = [(date.value, True) for date in starts if isinstance(date, Literal)]
+        dates += [(date.value, False) for date in ends if isinstance(date, Literal)]
+        return any(is_start == bool(at % 2) for at, (_, is_start) in enumerate(sorted(dates)))
 
     def _facts_of(self, clause: WhileClause, asked: Form) -> a.Held | None:
         """The facts of the one relation with dates between two named things, whose name the other words are like."""
@@ -237,7 +313,14 @@ def _holding_now(facts: a.Held) -> a.Held:
 
 
 def _last_over(facts: a.Held) -> a.Top:
-    return a.Top(facts, a.When(facts, "end"), 1, largest=True)
+    begun = replace(facts, last=today(), with_undated=True)
+    return a.Top(begun, a.When(begun, "end"), 1, largest=True)
+
+
+def _asks_for_one(asked: Form) -> bool:
+    """Tell whether one thing is asked for by its noun: the mayor, and no films."""
+    noun = asked.words(asked.noun)
+    return asked.asks == "set" and not noun.endswith("s")
 
 
 def _with_undated(part: Any) -> Any:
@@ -251,10 +334,13 @@ def _at_any_time(part: Any, dates: Callable[[Dates], Dates]) -> Any:
 
 
 def is_present(asked: Form) -> bool:
-    """Tell whether a question is in the present tense."""
+    """Tell whether a question is in the present tense; who *has owned* something may own it no more."""
     own, texts = asked.language, asked.read.texts
     if not own.past_forms.isdisjoint(texts):
         return False
-    has_auxiliary = not own.present_forms.isdisjoint(texts)
-    verbs = (texts[at] for said in asked.relations for at in said.verb)
-    return has_auxiliary or any(map(own.is_present, verbs))
+    named = {at for chunk in asked.read.chunks if chunk.is_name for at in chunk.span}
+    if any(own.is_participle(text) for at, text in enumerate(texts) if at not in named):
+        return not own.be_forms.isdisjoint(texts)  # is owned by
+    verbs = [texts[at] for said in asked.relations for at in said.verb]
+    is_finite = any(own.is_present(verb) or f"{verb}s" in own.verbs for verb in verbs)  # owns, own
+    return is_finite or not own.present_forms.isdisjoint(texts)

@@ -269,9 +269,10 @@ class PlanCompiler:
         """What nodes join two things; of two that are joined by one predicate, neither is the other."""
         arms = list[Group]()
         for way in ways:
-            facts = tuple(self.fact(*fact) for fact in way.facts(node, subject, far))
-            is_other = g.Filter(Apply("!", (Apply("sameTerm", (subject, far)),)))
-            arms.append((*facts, is_other) if way.is_mutual else facts)
+            own = node if len(ways) == 1 else self.new("j")  # unbound in the solutions of another arm
+            arm: Group = tuple(self.fact(*fact) for fact in way.facts(own, subject, far))
+            arm += (g.Filter(Apply("!", (Apply("sameTerm", (subject, far)),))),) if way.is_mutual else ()
+            arms.append(arm if own == node else (*arm, g.Bind(node, own)))
         return arms[0] if len(arms) == 1 else (g.Union(tuple(arms)),)
 
     def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
@@ -316,10 +317,16 @@ class PlanCompiler:
                     group = self.along(x, path, value, holders, unit := self.new("u"))
                     key, is_known = amounts.in_one_unit(value, unit, measure.unit)
                     return Measured((*group, g.Filter(is_known)), key, key, holders)
+                if ways := self._value_ways(path):
+                    holders, near = (self.new("j"),), self.new("i") if path.steps[1:] else x
+                    along = self.along(x, PropertyPath(path.steps[:-1]), near) if path.steps[1:] else ()
+                    along += self.joined_by(ways, *holders, near, value)
+                else:
+                    along = self.along(x, path, value, holders)
                 key = key_of(value, kind)
                 read = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
                 shown = key if kind == "year" else value
-                return Measured((*self.along(x, path, value, holders), *read), shown, key, holders)
+                return Measured((*along, *read), shown, key, holders)
             case a.When():
                 group, key = when(self, measure, x)
                 return Measured(group, key, key)
@@ -341,6 +348,12 @@ class PlanCompiler:
                 return calculated(operator, self.measured(left, x, items), self.measured(right, x, items))
             case _:
                 return self.number(measure)
+
+    def _value_ways(self, path: PropertyPath) -> tuple[Joined, ...]:
+        """The nodes with dates that say the last step, a number: of two of them equal numbers are two."""
+        last = path.steps[-1]
+        ways = self.vocabulary.joined.get(last.predicate, ())
+        return ways if last.direction == "forward" and any(way.is_value for way in ways) else ()
 
     def _amounts_at(self, measure: a.Value) -> Amounts | None:
         """What the numbers of a measure are in, where these are several units."""

@@ -8,6 +8,7 @@ from typing import Any
 from kgsparql.dataclasses import replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import Clause, Phrase
+from kgsparql.rdf.terms import Literal
 from kgsparql.reading.times import EVER
 
 _ASKED = {"start": "since when", "end": "until when", "span": "from when to when"}
@@ -26,6 +27,9 @@ def phrase_of_facts(items: Any, phrase: Callable[[Any], Phrase]) -> Phrase:
             return _at_time(found, said) if said else found
         case a.Minus(a.Held() as past, a.Held()):
             return _at_time(phrase(a.Ends(past.start, past.path)), "before, and not today")
+        case a.Where(a.Where(a.Held() as facts, _, _, Literal() as low), _, _, Literal() as high):
+            said = _in_span(int(low.value), int(high.value), 0, is_now=False)
+            return _at_time(phrase(a.Ends(facts.start, facts.path)), f"begun {said}")
         case a.Minus(a.Beside() as found_beside, _):
             return phrase(found_beside)
         case a.Beside(facts, order, others):
@@ -65,14 +69,14 @@ def _in_span(first: int, last: int, over_by: int, *, is_now: bool) -> str:
     ('after 2009', 'on 2012-05-01')
     """
     if is_now:
-        return f"today, {_written_day(last)}"
+        return f"today, {_written_day(last)}" if first else "until today"
     if over_by:
-        return "that was over before today"
-    if not last:
+        return f"until {_written_day(over_by - 1)}" if first else "that was over before today"
+    if not last or first == -EVER:
         return ""
     begin, end = _written_day(first), _written_day(last)
     if first > last:
-        return f"since {end} or before, and today"
+        return f"since {end} or before, and today" if first % 10_000 != 1231 else f"throughout {end}"
     if last == EVER:
         return f"after {_written_day(first - 1)}" if first % 10_000 == 1232 or first % 100 == 32 else f"since {begin}"
     if not first:

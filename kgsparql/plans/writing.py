@@ -178,7 +178,7 @@ class Writer:
                 found = reduce(reached, self.relations(path), self.phrase(start))
                 return replace(found, is_one=found.is_one and path.steps[-1].direction == "forward")
             case a.Where():
-                return self._where(items)
+                return phrase_of_facts(items, self.phrase) if isinstance(items.measure, a.When) else self._where(items)
             case a.Named(inner, word):
                 return self.phrase(inner).with_clause(Clause(f'with the word "{word}" in their name'))
             case a.Has(inner, path, to):

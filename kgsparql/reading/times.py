@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
 
-from kgsparql.dataclasses import frozen
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Chunk
@@ -40,10 +41,12 @@ def clause_of(read: Chunked, start: int = 0) -> WhileClause:
 class TimeSaid:
     """When something is asked to hold.
 
-    :param kind: `in`, `before`, `by`, `after`, `since`, `until`, `while`, `now`, `former`, `first`, `last`, `longest`,
-        `shortest`, `any`; or `start`, `end`, `span`, `years`, where the time is what is asked for.
+    :param kind: `in`, `throughout`, `opening`, `closing`, `before`, `by`, `after`, `since`, `until`, `while`, `now`,
+        `former`, `previous`, `first`, `last`, `longest`, `shortest`, `any`; or `start`, `end`, `span`, `years`, where
+        the time is what is asked for.
     :param words: their positions. :param days: of the date that is named. :param beside: what is named instead.
     :param clause: what was so at the same time. :param is_verb: the first word is the verb, and `was` is in its place.
+    :param is_beginning: it became so then.
     """
 
     kind: str
@@ -52,6 +55,7 @@ class TimeSaid:
     beside: Chunk | None = None
     clause: WhileClause | None = None
     is_verb: bool = False
+    is_beginning: bool = False
 
 
 ASKED_TIMES = frozenset({"start", "end", "span", "years"})
@@ -84,8 +88,8 @@ def times_said(asked: Form) -> Iterator[TimeSaid]:
         at = at + 1 if found is None else found.words.stop
 
 
-def without_time(asked: Form, said: TimeSaid) -> tuple[Chunked, str]:
-    """Return a question without what it says of when; and what began or ended by its verb, of one that asks when.
+def without_time(asked: Form, said: TimeSaid) -> tuple[Chunked, TimeSaid]:
+    """Return a question without what it says of when; and this with what began or ended by its verb.
 
     *When did Ann stop being mayor* asks when it was over that she was so; *when did Ann leave Acme*, with no other
     verb, of whatever she has to do with Acme.
@@ -95,27 +99,40 @@ def without_time(asked: Form, said: TimeSaid) -> tuple[Chunked, str]:
         read = read.with_text(said.words.start, "was")
     read = read.without(said.words.start + said.is_verb, said.words.stop)
     verbs = own.entering | own.leaving if said.kind in ASKED_TIMES else own.becoming
+    named = {chunk.start for chunk in read.chunks if chunk.is_name}
     verb = next((at for at, text in enumerate(read.texts) if text in verbs), None)
-    if verb is None:
-        return read, said.kind
+    if verb is None or (verb + 1 in named and read.texts[verb] not in own.moving_in):  # who started Acme founded it
+        return read, said
     kind = "end" if read.texts[verb] in own.leaving else said.kind
+    told = replace(said, kind=kind, is_beginning=kind not in ASKED_TIMES)
     stop = verb + 2 if read.texts[verb + 1 : verb + 2] == ("being",) else verb + 1
     read = read.without(verb, stop)
     auxiliary = next((at for at, text in enumerate(read.texts) if text in own.auxiliaries), None)
-    return (read if auxiliary is None else read.with_text(auxiliary, "was")), kind
+    return (read if auxiliary is None else read.with_text(auxiliary, "was")), told
 
 
 def days_of(chunk: Chunk) -> Days | None:
     """Return the days that the words of a chunk name, all of a month or of years; ``None`` where these are no time."""
     if chunk.date is not None:
-        year, month, day = [*chunk.date.value.partition("T")[0].split("-"), "", ""][:3]
-        if not year.isdecimal():
-            return None
-        return int(f"{year}{month or '00'}{day or '00'}"), int(f"{year}{month or '12'}{day or '31'}")
-    if chunk.number is None or not chunk.may_be_years:
+        begin = _days_of_date(chunk.date)
+    elif chunk.number is not None and chunk.may_be_years:
+        begin = int(chunk.number) * 10_000, int(chunk.number) * 10_000 + 1231
+    else:
         return None
-    last = chunk.number if chunk.last is None or isinstance(chunk.last, Literal) else chunk.last
-    return int(chunk.number) * 10_000, int(last) * 10_000 + 1231
+    if begin is None or chunk.last is None:
+        return begin
+    end = _days_of_date(chunk.last) if isinstance(chunk.last, Literal) else (0, int(chunk.last) * 10_000 + 1231)
+    return None if end is None else (begin[0], end[1])
+
+
+def _days_of_date(date: Literal) -> Days | None:
+    """Return the first and the last day of a date, a month or a year."""
+    year, *rest = date.value.partition("T")[0].split("-")
+    if not (year.isdecimal() and all(part.isdecimal() for part in rest)):
+        return None
+    month, day = [*map(int, rest), 0, 0][:2]
+    last = day or (monthrange(int(year), month)[1] if month else 31)
+    return int(year) * 10_000 + month * 100 + day, int(year) * 10_000 + (month or 12) * 100 + last
 
 
 @cache

@@ -212,7 +212,7 @@ def told_of_fact(session: Session) -> Retrieval | None:
     at, opening = asked.read.tokens[start].start, min(own.statements, key=len) if clause else ""
     links = tuple(one for one in session.links if one.mention.start >= at)
     base = replace(session.anew(), question=f"{opening:<{at}}{session.question[at:]}", links=links)
-    read = read_and_planned(base)
+    read = read_and_planned(base, is_now=False)
     computed = computed_plan(read, base)
     if computed is None or computed.value != Literal(value=True) or len(computed.facts) > _MOST_FACTS:
         return nothing

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 
 from kgsparql.dataclasses import frozen
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -81,8 +82,16 @@ def dates_among(facts: Iterable[tuple[IRI, Term]], before: tuple[Step, ...] = ()
     :param before: the steps that lead to what has them. :param role: what these say already.
     """
     found: dict[str, dict[PropertyPath, None]] = defaultdict(dict)
+    values: dict[IRI, list[Literal]] = defaultdict(list)
     for predicate, value in facts:
-        if isinstance(value, Literal) and is_date(value):
+        if isinstance(value, Literal):
+            values[predicate].append(value)
+    typed = {one for one, some in values.items() if any(literal_kind(value) == "date" for value in some)}
+    like = {one for one, some in values.items() if all(map(is_date, some))} - typed
+    if any(role_of(one) != "moment" and role_of(one) for one in values.keys() - typed - like):
+        like = set()  # from 0 to 1200, to 1850, are no years
+    for predicate in values:
+        if predicate in typed | like:
             found[role or role_of(predicate)][PropertyPath((*before, Step(predicate)))] = None
     return Dates(*(tuple(found[name]) for name in _ROLES))
 
@@ -101,7 +110,7 @@ def role_of(predicate: IRI) -> str:
     >>> [role_of(IRI(f"http://e.org/{name}")) for name in ("validFrom", "endDate", "year", "retrieved")]
     ['since', 'until', 'moment', '']
     """
-    return _role_said({*normalised(split_camel_case(local_name(predicate))).split()})
+    return _role_said({*_words_of(predicate)})
 
 
 def _role_said(said: set[str]) -> str:
@@ -111,7 +120,7 @@ def _role_said(said: set[str]) -> str:
 
 def is_date(value: Literal) -> bool:
     """Tell whether a literal is a date or a year, by its datatype or its digits."""
-    return literal_kind(value) == "date" or _YEAR.match(value.value) is not None
+    return literal_kind(value) == "date" or (_YEAR.match(value.value) is not None and value.value < "2100")
 
 
 def reified(graph: KnowledgeGraph) -> dict[IRI, Dating]:
@@ -132,37 +141,56 @@ def _reified_by(by: IRI, graph: KnowledgeGraph) -> dict[IRI, Dating]:
     return {p: Dating(own, by=by) for p, said_of in facts.items() if (own := dates_among(said_of)).are_known}
 
 
-Pairs = set[tuple[IRI, IRI]]
+@frozen
+class DatedLinks:
+    """How nodes of a class that have dates join things.
 
-
-def dated_links(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> tuple[Pairs, Pairs, Dates]:
-    """Find the pairs of links of nodes that stand for what is so of two things in some time, with where the times are.
-
-    Nodes have no name, a date at one end at least, and two links, or one and one that leads to them: these are apart.
+    :param pairs: their links to two things, either way round. :param led: a predicate to the nodes, and their one link.
+    :param values: predicates to numbers and texts, each after a link, or a predicate to the nodes in ``led``.
     """
-    nothing: Pairs = set()
+
+    dates: Dates
+    pairs: tuple[tuple[IRI, IRI], ...] = ()
+    led: tuple[tuple[IRI, IRI], ...] = ()
+    values: tuple[tuple[IRI, IRI], ...] = ()
+
+
+def dated_links(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> DatedLinks | None:
+    """Find the links of nodes that stand for what is so in some time; ``None`` where they are things, or undated.
+
+    Nodes have no name, a date at one end, and two links, or one and one that leads to them, or one and a value.
+    """
     if not nodes or not all(_is_nameless(node, kind, facts) for node, facts in nodes.items()):
-        return nothing, nothing, Dates()
-    dates = dates_among(fact for facts in nodes.values() for fact in facts if fact[0] not in LABELS)
-    for one in {p for facts in nodes.values() for p, y in facts if isinstance(y, BlankNode)}:
+        return None
+    facts = [fact for own in nodes.values() for fact in own if fact[0] not in LABELS]
+    dates = dates_among(facts)
+    spans = {p for p, y in facts if isinstance(y, BlankNode) or not patterns()["span"].isdisjoint(_words_of(p))}
+    for one in sorted(spans, key=str):
         dates |= _dates_of_spans(kind, one, graph)
-    if not (dates.began or dates.over):
-        return nothing, nothing, Dates()
-    links = {_links_of(facts) for facts in nodes.values()}
-    if all(len(own) == 2 for own in links):
-        return {(own[0], own[1]) for own in links}, nothing, dates
+    *_, last = ("", *_words_of(kind))
+    is_counted = not last.endswith(tuple(patterns()["happening"]))  # of one day each: a population, no order
+    if not (dates.began or dates.over or (dates.at and is_counted)):
+        return None
+    values = sorted({p for p, y in facts if isinstance(y, Literal) and not is_date(y)}, key=str)
+    links = sorted({_links_of([fact for fact in own if fact[0] not in spans]) for own in nodes.values()})
+    if all(len(own) == 2 for own in links) and (dates.began or dates.over):
+        pairs = tuple(way for one, other in links for way in {(one, other), (other, one)})
+        return DatedLinks(dates, pairs, values=tuple(product({one for one, _ in pairs}, values)))
     if not all(len(own) == 1 for own in links):
-        return nothing, nothing, Dates()
+        return None
+    led = _led_to(kind, [own for (own,) in links], graph)
+    if len({own for _, own in led}) == len(links) == len(led):
+        return DatedLinks(dates, led=tuple(led))
+    is_value = not led and (dates.began or dates.over or len(values) == 1)
+    return DatedLinks(dates, values=tuple((own, value) for (own,) in links for value in values)) if is_value else None
+
+
+def _led_to(kind: IRI, links: Sequence[IRI], graph: KnowledgeGraph) -> list[tuple[IRI, IRI]]:
+    """List the predicates that lead to nodes of a class, each with a link from these."""
     x, node, p, q, y = map(Variable, ("x", "node", "p", "q", "y"))
-    group = (
-        g.Fact(node, RDF_TYPE, kind),
-        g.Fact(x, p, node),
-        g.Fact(node, q, y),
-        g.Values(q, tuple(own[0] for own in links)),
-    )
-    found = graph.select(g.select_query("led", g.Select(((p, None), (q, None)), group, distinct=True, limit=_FACTS)))
-    led = {(one["p"], one["q"]) for one in found if isinstance(one["p"], IRI) and isinstance(one["q"], IRI)}
-    return nothing, led if len({own for _, own in led}) == len(links) == len(led) else nothing, dates
+    facts = (g.Fact(node, RDF_TYPE, kind), g.Fact(x, p, node), g.Fact(node, q, y), g.Values(q, tuple(links)))
+    found = graph.select(g.select_query("led", g.Select(((p, None), (q, None)), facts, distinct=True, limit=_FACTS)))
+    return [(one["p"], one["q"]) for one in found if isinstance(one["p"], IRI) and isinstance(one["q"], IRI)]
 
 
 def _dates_of_spans(kind: IRI, link: IRI, graph: KnowledgeGraph) -> Dates:
@@ -184,12 +212,16 @@ def _is_nameless(node: Term, kind: IRI, facts: Facts) -> bool:
     """Whether a node has no name but its class and a number: `n12`, `Term#3`, a blank node."""
     said = [y.value for p, y in facts if p in LABELS and isinstance(y, Literal)]
     said += [local_name(node)] if isinstance(node, IRI) else []
-    of_class = {*normalised(split_camel_case(local_name(kind))).split()}
+    of_class = {*_words_of(kind)}
     for text in said:
         words = {*re.findall(r"[^\W\d_]+", normalised(split_camel_case(text)))} - of_class
         if any(len(word) > 1 for word in words) or not re.search(r"\d", text):
             return False
     return True
+
+
+def _words_of(iri: IRI) -> list[str]:
+    return normalised(split_camel_case(local_name(iri))).split()
 
 
 def _links_of(facts: Facts) -> tuple[IRI, ...]:

@@ -15,7 +15,7 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
-from kgsparql.schema.dating import Dating, dated_links
+from kgsparql.schema.dating import DatedLinks, Dating, dated_links
 from kgsparql.schema.patterns import patterns
 
 _WORDS = 3  # of a text that is a note
@@ -31,12 +31,15 @@ class Joined:
     :param kind: the class; its name is that of the relation.
     :param start: the predicate from a node to what the relation is said of; ``end``, to what is said of it.
     :param is_led: ``start`` leads to the node: from a club to a membership, and from there to the member.
+    :param is_value: ``end`` leads to a number or a text. :param is_alone: the nodes have nothing else: prices.
     """
 
     kind: IRI
     start: IRI
     end: IRI
     is_led: bool = False
+    is_value: bool = False
+    is_alone: bool = False
 
     def facts(self, node: g.Node, subject: g.Node, far: g.Node) -> tuple[tuple[g.Node, IRI, g.Node], ...]:
         """List the ends and the predicate of each fact of a node that joins two things."""
@@ -74,13 +77,11 @@ def joining_classes(
         if own and (way := _way(kind, own)) is not None and _is_nothing_led_to(graph, kind):
             joined[kind] = (way,)
         links |= _links_of_table(nodes)
-        pairs, led, dates = dated_links(kind, nodes, graph)
-        ways = {Joined(kind, *way) for pair in pairs for way in (pair, pair[::-1])}
-        ways |= {Joined(kind, start, end, is_led=True) for start, end in led}
-        for way in sorted(ways, key=str) if kind not in joined else ():
-            for role in {way.end, way.start} if way.is_led else {way.end}:
-                roles[role] += (way,)
-                dated[role] = Dating(dates if role not in dated else dates | dated[role].dates)
+        if kind in joined or (found := dated_links(kind, nodes, graph)) is None:
+            continue
+        for role, one in _dated_ways(kind, found):
+            roles[role] += (one,)
+            dated[role] = Dating(found.dates if role not in dated else found.dates | dated[role].dates)
     alone = {role: own for role, own in roles.items() if _are_said_by_nodes_alone(role, own, graph)}
     return joined | alone, frozenset(links), {role: dated[role] for role in alone}
 
@@ -158,6 +159,20 @@ def _links_of_table(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> set[IRI]:
     each = (Counter(p for p, y in facts if p in links and not isinstance(y, Literal)) for facts in nodes.values())
     is_of_both = len(links) == 2 and all(own == Counter(links) for own in each)
     return links if are_keys and is_of_both else set()
+
+
+def _dated_ways(kind: IRI, found: DatedLinks) -> Iterator[tuple[IRI, Joined]]:
+    """List how nodes with dates join things, each with what the relation is called: a link, a value, or their class."""
+    for start, end in found.pairs:
+        yield end, Joined(kind, start, end)
+    for start, end in found.led:
+        for role in sorted({start, end}, key=str):
+            yield role, Joined(kind, start, end, is_led=True)
+    for start, end in found.values:
+        way = Joined(kind, start, end, is_value=True, is_alone=not found.pairs)
+        yield end, way
+        if way.is_alone and len({value for _, value in found.values}) == 1:
+            yield kind, way
 
 
 def _are_said_by_nodes_alone(role: IRI, nodes: Iterable[Joined], graph: KnowledgeGraph) -> bool:

@@ -105,12 +105,12 @@ class GraphVocabulary:
     def with_nodes_of(self, kinds: frozenset[IRI]) -> GraphVocabulary:
         """Return the same without the relations that nodes of some classes stand for with their dates."""
         joined = {
-            relation: kept
+            relation: ways
             for relation, ways in self.joined.items()
-            if (kept := tuple(way for way in ways if relation not in self.dated or way.kind not in kinds))
+            if relation not in self.dated or all(way.kind not in kinds or way.is_alone for way in ways)
         }
         dated = {relation: own for relation, own in self.dated.items() if own.by is not None or relation in joined}
-        return self if len(joined) == len(self.joined) else replace(self, joined=joined, dated=dated)
+        return self if joined == self.joined else replace(self, joined=joined, dated=dated)
 
     def may_repeat(self, step: Step, *, is_within: bool, is_next: bool = False) -> bool:
         """Tell whether what a step leads to is meant in any number of steps.
