@@ -96,7 +96,7 @@ def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> 
         return links
     value, predicate, item = map(Variable, ("value", "predicate", "item"))
     group = (g.Values(value, tuple(map(Literal, places))), g.Fact(item, predicate, value))
-    select = g.Select(((value, None), (item, None)), group, distinct=True, limit=BOUND)
+    select = g.Select((value, item), group, distinct=True, limit=BOUND)
     owners: dict[str, list[IRI]] = {text: [] for text in places}
     for found in session.graph.select(g.select_query("codes", select)):
         if isinstance(found["item"], IRI) and isinstance(found["value"], Literal):

@@ -285,7 +285,7 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
     inherited = (above, g.Fact(kind, SUBCLASS_OF, rule), far_by_any)
     group = (g.Values(x, terms), g.Union((own, alike, inherited)), g.Fact(rule, ON_PROPERTY, by))
-    select = g.Select(((x, None), (by, None), (far, None)), group, limit=_RESTRICTIONS)
+    select = g.Select((x, by, far), group, limit=_RESTRICTIONS)
     found = session.graph.select(g.select_query("restrictions", select))
     names = session.compared_labels([term for one in found for term in one.values()], in_grace=True)
     asked = roots_of([session.masked_question]) - roots_of(session.asked.language.function_words)
@@ -325,7 +325,7 @@ def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     where = (g.Values(by, steps), *((g.Values(end, terms),) if is_told else ()), asked)
     above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
     group = (*where, above, *leads(kind, "above"), g.NotExists(leads(x, "own")))
-    for one in session.graph.select(g.select_query("inherited", g.Select(((x, None),), group, limit=1))):
+    for one in session.graph.select(g.select_query("inherited", g.Select((x,), group, limit=1))):
         (name,) = session.labels([one["x"]], in_grace=True).values()
         yield not_all(f"OWL restrictions of {name!r} are not read")
 

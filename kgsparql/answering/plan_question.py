@@ -307,8 +307,8 @@ def _texts_found(
     group = (g.Values(value, texts), g.Fact(item, predicate, value))
     is_blank = g.Filter(g.Apply("isBlank", (item,)))
     called = (g.Values(value, texts), g.Values(label, labels), g.Fact(item, label, value), is_blank)
-    some = g.Select(((value, None), (predicate, None)), group, distinct=True, limit=1_000)
-    calling = g.Select(((value, None), (label, None)), called, distinct=True, limit=1_000)
+    some = g.Select((value, predicate), group, distinct=True, limit=1_000)
+    calling = g.Select((value, label), called, distinct=True, limit=1_000)
     queries = [g.select_query("values_named", some), g.select_query("blank_nodes_called", calling)]
     found: dict[Literal, IRI | None] = {}
     solutions = [*session.graph.select(Query.union(queries))]

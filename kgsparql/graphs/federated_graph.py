@@ -216,7 +216,7 @@ class FederatedGraph(KnowledgeGraph):
                 case g.Select(((number, g.Aggregate("COUNT", Variable() as of)),), group, _, (), None) if all(
                     map(_only_adds, group)
                 ):
-                    things = g.Select(((of, None),), group, distinct=True, limit=BOUND + 1)
+                    things = g.Select((of,), group, distinct=True, limit=BOUND + 1)
                     found = self._select_computed(g.select_query("counted", things), [things], deadline)
                     if len(found) <= BOUND:
                         numbers.append(g.Values(number, (Literal(str(len(found)), datatype=_INTEGER),)))
@@ -234,7 +234,7 @@ class FederatedGraph(KnowledgeGraph):
         for part in in_parts(new, MAX_ARMS):
             some = {Literal(str(i)): fact for i, fact in enumerate(part)}
             self._held.update({fact: set() for fact in some.values()})
-            asked = [g.Select(((n, None),), (g.Values(n, (number,)), *fact), limit=1) for number, fact in some.items()]
+            asked = [g.Select((n,), (g.Values(n, (number,)), *fact), limit=1) for number, fact in some.items()]
             query = Query.union([g.select_query("held", one) for one in asked])
             for place, found in self._replies(query, deadline).items():
                 for solution in found:
@@ -394,8 +394,8 @@ def _all_facts(group: g.Group) -> Iterator[g.Group]:
 def _only_adds(part: g.Select | g.Pattern) -> bool:
     """Tell whether what one more graph says can only add solutions."""
     match part:
-        case g.Select(head, group):
-            is_plain = all(of is None or isinstance(of, Literal) for _, of in head)
+        case g.Select(_, group):
+            is_plain = all(of is None or isinstance(of, Literal) for _, of in part.columns)
             return is_plain and not (part.group_by or part.having or part.order) and all(map(_only_adds, group))
         case g.Union(groups):
             return all(_only_adds(one) for group in groups for one in group)

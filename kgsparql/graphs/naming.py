@@ -99,7 +99,7 @@ def _seen_things(graph: _Embedded) -> list[_SeenThing]:
     subjects = dict.fromkeys(quad.subject for quad in islice(graph.quads(), _QUADS_SEEN))
     if sum(source.triples for source in graph.stored) <= _MOST_TRIPLES:
         x, kind = g.Variable("x"), g.Variable("kind")
-        classes = g.Select(((kind, None),), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_THINGS)
+        classes = g.Select((kind,), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_THINGS)
         listed = [one["kind"] for one in graph.stream(g.select_query("kinds", classes))]
         each = min(_OF_A_KIND, _THINGS // max(1, len(listed)) + 1)
         of_classes = (q.subject for own in listed for q in islice(graph.quads(None, RDF_TYPE, own), each))

@@ -269,8 +269,8 @@ class _OptionFinder:
         place, x, n = self.chip.places[0], Variable("open"), Variable("n")
         compiler = _OpenCompiler(self.profiler.vocabulary, _PAIRS)
         group = compiler.members(_binding_set(_plan_with(self.plan, place, part), place), ITEM)
-        pairs = g.Select(((x, compiler.bound), (ITEM, None)), group, distinct=True, limit=_PAIRS)
-        head = ((x, None), (n, g.Aggregate("COUNT", ITEM)))
+        pairs = g.Select(((x, compiler.bound), ITEM), group, distinct=True, limit=_PAIRS)
+        head = (x, (n, g.Aggregate("COUNT", ITEM)))
         by = ((n, True), (g.Apply("STR", (x,)), False))
         select = g.Select(head, (pairs,), group_by=(x,), order=by, limit=2 * MOST_OPTIONS)
         found = self.profiler.graph.select(g.select_query("open", select)) if group else ()
@@ -287,7 +287,7 @@ class _OptionFinder:
             queries = []
             for i, one in enumerate(rows):
                 if one is not None:
-                    head = (g.numbered(n, i), (number, g.Aggregate("COUNT", one.head[0][0])))
+                    head = (g.numbered(n, i), (number, g.Aggregate("COUNT", one.columns[0][0])))
                     queries.append(g.select_query("count", g.Select(head, (one,))))
             found = self.profiler.graph.select(Query.union(queries)) if queries else ()
             counts = {term_text(one["n"]): int(term_text(one["number"])) for one in found}
@@ -301,14 +301,14 @@ class _OptionFinder:
             case a.Count(items) | a.Exists(items):
                 return self._rows_of(items, ())
             case a.Top(items) | a.SummaryOf(_, items) | a.ItemTable(items):
-                each = g.Select(((ITEM, None),), compiler.members(items, ITEM), distinct=True)  # not for each way to it
+                each = g.Select((ITEM,), compiler.members(items, ITEM), distinct=True)  # not for each way to it
                 found: list[g.Group] = []
                 for measure in (one.measure for one in columns or [cast("Any", plan)]):
                     found.append(compiler.measured(measure, ITEM, items).group)
                     if isinstance(measure, a.HowMany):  # of which there may be none
                         found[-1] = compiler.members(a.Has(_OPEN_ITEMS, measure.path, measure.among), ITEM)
                 has = found[0] if len(found) == 1 else (g.Union(tuple(found)),)
-                return g.Select(((ITEM, None),), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
+                return g.Select((ITEM,), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
             case _ if isinstance(plan, a.ItemSet | a.Table):
                 select: g.Select = compiled(plan, vocabulary=vocabulary, limit=MOST_COUNTED + 1).made_of
                 values = (Variable(f"column{i}") for i in range(len(columns)))

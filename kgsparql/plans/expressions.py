@@ -241,13 +241,12 @@ def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measur
 def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) -> g.Select:
     """A sub-select with a row for each term of a variable. rdflib gives an empty row where there is none."""
     some = Apply(">", (g.Aggregate("COUNT", summary.of), Literal(0)))
-    return g.Select(((by, None), (into, summary)), group, group_by=(by,), having=some)
+    return g.Select((by, (into, summary)), group, group_by=(by,), having=some)
 
 
 def distinct_values(by: tuple[Variable, ...], value: Variable, found: Measured, members: Group) -> g.Select:
     """A sub-select with a row for each value that is measured of each of these terms."""
-    head = (*((one, None) for one in (*by, *found.holders)), (value, found.key))
-    return g.Select(head, (*members, *found.group), distinct=True)
+    return g.Select((*by, *found.holders, (value, found.key)), (*members, *found.group), distinct=True)
 
 
 AGGREGATES: dict[a.Summary, g.Aggregation] = {"sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX"}

@@ -122,7 +122,7 @@ class ListMembers:
 
     def _ways_to_members(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[PropertyPath]:
         p, graph = Variable("p"), self.profiler.graph
-        head = g.Select(((p, None),), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_CELLS)
+        head = g.Select((p,), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_CELLS)
         used = {own for found in graph.select(g.select_query("at_lists", head)) if isinstance(own := found["p"], IRI)}
         numbers = sorted(int(found[1]) for own in used if (found := PLACE.match(own.value)) is not None)
         for number in numbers:
@@ -130,13 +130,13 @@ class ListMembers:
         if LIST_FIRST in used:
             rest = g.OneOfPredicates(x, (), cell, then=(LIST_REST,))
             cells = (*lists, rest, g.Fact(cell, LIST_FIRST, Variable("member")))
-            read = graph.select(g.select_query("cells", g.Select(((x, None), (cell, None)), cells, True, limit=_CELLS)))
+            read = graph.select(g.select_query("cells", g.Select((x, cell), cells, True, limit=_CELLS)))
             longest = max(Counter(one["x"] for one in read).values(), default=0)
             self.is_unread |= longest > _LONGEST_LIST or len(read) == _CELLS or not read.complete
             for place in range(min(longest, _LONGEST_LIST)):
                 yield PropertyPath((*[Step(LIST_REST)] * place, Step(LIST_FIRST)))
         elif not numbers:
-            some = graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
+            some = graph.select(g.select_query("lists", g.Select((x,), lists, True, limit=2)))
             if {one["x"] for one in some} == {LIST_END}:  # empty: nothing
                 yield Step(LIST_FIRST).path
 
@@ -192,7 +192,7 @@ class KnownGraph:
                 read = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
                 read = without_ranking(mapped(read, self._all_steps), self.profiler.graph)
                 group = PlanCompiler(self.profiler.vocabulary, most).members(read, x)
-                select = g.Select((g.numbered(n, number), (x, None)), group, distinct=most > 1, limit=most)
+                select = g.Select((g.numbered(n, number), x), group, distinct=most > 1, limit=most)
                 queries.append(g.select_query(name, select))
             for solution in self.profiler.graph.select(Query.union(queries)):
                 if "x" in solution:
@@ -324,7 +324,7 @@ class KnownGraph:
             x, compiler = Variable("x"), PlanCompiler(shared.vocabulary, 1)
             path = PropertyPath(tuple(step.reversed for step in after))
             group = (*compiler.members(kind, x), *compiler.along(x, path, Variable("near")))
-            found = shared.graph.select(g.select_query("members", g.Select(((x, None),), group, limit=1)))
+            found = shared.graph.select(g.select_query("members", g.Select((x,), group, limit=1)))
             shared.known.instances[kind, *after] = len(found) > 0
         return shared.known.instances[kind, *after]
 

@@ -77,7 +77,7 @@ def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVo
     facts: g.Group = (g.Fact(node, near, x), g.Fact(node, RDF_TYPE, kind), g.Fact(node, end, far))
     joined = (*facts, g.Values(kind, (*kinds,)), g.Values(near, (*roles,)), g.Values(end, (*roles,)))
     for at, items in enumerate(some):
-        head = (g.numbered(n, at), *((one, None) for one in (kind, near, end, x, node, far)))
+        head = (g.numbered(n, at), kind, near, end, x, node, far)
         queries.append(g.select_query("joined", g.Select(head, (items, *joined), limit=MOST_OF_EACH)))
     places: dict[Term, int] = {Literal(str(at)): at for at in range(len(some))}
     for one in graph.select(Query.union(queries)):
@@ -94,7 +94,7 @@ def _nodes_led_to(
     for (way, relations), (at, items) in product(ways.items(), enumerate(some)):
         onward, backward = way.to_nodes
         for back, direction, ends in ((onward, "forward", (x, far)), (backward, "inverse", (far, x))):
-            head = (g.numbered(n, len(found)), (x, None), (node, None), (far, None))
+            head = (g.numbered(n, len(found)), x, node, far)
             group = (items, *(g.Fact(*fact) for fact in way.facts(node, *ends)))
             queries.append(g.select_query("led_to", g.Select(head, group, limit=MOST_OF_EACH)))
             found.append((at, back, tuple(Step(one, direction) for one in relations)))  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
     queries, places = [], dict[Term, tuple[int, Step]]()
     for at, own in enumerate(facts):
         for step in [step for step in own if step.direction == "forward" and step.predicate in of.valued]:
-            head = (g.numbered(n, len(places)), (x, None), (value, None))
+            head = (g.numbered(n, len(places)), x, value)
             places[Literal(str(len(places)))] = at, step
             to_value = (g.Fact(x, step.predicate, node), g.Fact(node, of.valued[step.predicate], value))
             queries.append(g.select_query("values", g.Select(head, (some[at], *to_value), limit=MOST_OF_EACH)))
@@ -135,7 +135,7 @@ def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, d
         if way in directions(direction) and terms:
             above = () if way == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
             group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
-            select = g.Select(((x, None), (by, None), (far, None)), group, limit=MOST_OF_EACH)
+            select = g.Select((x, by, far), group, limit=MOST_OF_EACH)
             for found in graph.select(g.select_query("restrictions", select)):
                 if isinstance(by_it := found["by"], IRI):
                     facts[Step(by_it, "forward" if near == x else "inverse")][found[near.name]].add(found[end.name])
@@ -146,7 +146,7 @@ def add_list_owners(terms: tuple[IRI, ...], facts: Ends, ways: tuple[IRI, ...], 
     x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
     rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
     group = (g.Values(x, terms), g.OneOfPredicates(cell, ways, x), rest, g.Fact(owner, p, start))
-    head = ((x, None), (p, None), (owner, None))
+    head = (x, p, owner)
     for found in graph.select(g.select_query("in_lists", g.Select(head, group, limit=MOST_OF_EACH))):
         if isinstance(found["p"], IRI) and found["p"] != LIST_REST:
             facts[Step(found["p"], "inverse")][found["x"]].add(found["owner"])

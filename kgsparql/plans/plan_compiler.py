@@ -62,12 +62,12 @@ def asked_query(plan: a.Plan, query: Query) -> Query:
         (any_one,) = counted.group if isinstance(counted, g.Select) else ()
         return g.ask_query(any_one.group if isinstance(any_one, g.Select) else ())
     if isinstance(plan, a.Condition):
-        return g.ask_query((*select.group, *(g.Filter(holds) for _, holds in select.head if holds)))
+        return g.ask_query((*select.group, *(g.Filter(holds) for _, holds in select.columns if holds)))
     if isinstance(plan, a.Top):
         order = () if plan.number == 1 else select.order
         select = replace(select, head=select.head[:1], order=order)
     elif isinstance(plan, a.ItemTable) and not plan.shows_items:
-        select = replace(select, head=tuple(one for one in select.head if one[0] != ITEM))
+        select = replace(select, head=tuple(one for one in select.head if one != ITEM))
     return g.select_query("asked", replace(select, limit=None if select.limit == _MOST_ROWS else select.limit))
 
 
@@ -89,16 +89,16 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
         group, holds = compiler.condition(plan)
         return g.Select(((VALUE, holds),), group)
     if not isinstance(plan, a.Top):
-        return g.Select(((ITEM, None),), compiler.members(plan, ITEM), distinct=True, limit=compiler.limit)
+        return g.Select((ITEM,), compiler.members(plan, ITEM), distinct=True, limit=compiler.limit)
     found = compiler.measured(plan.measure, ITEM, plan.items)
-    head, group = ((ITEM, None), (VALUE, found.value)), (*compiler.members(plan, ITEM), *found.group)
+    head, group = (ITEM, (VALUE, found.value)), (*compiler.members(plan, ITEM), *found.group)
     order = ((found.key, plan.largest), (Apply("STR", (ITEM,)), False))
     return g.Select(head, group, distinct=True, order=order, limit=compiler.limit)
 
 
 def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
     group = list(compiler.members(table.items, ITEM))
-    head: list[tuple[Variable, Expression | None]] = []
+    head: list[g.Column] = []
     order: list[tuple[Expression, bool]] = []
     for number, column in enumerate(table.columns):
         found = compiler.measured(column.measure, ITEM, table.items)
@@ -109,7 +109,7 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
                 order.append((Apply("COALESCE", (Apply("=", (found.value, found.value)), Literal(value=False))), True))
             order.append((found.key, table.largest_first))
     order.append((Apply("STR", (ITEM,)), False))
-    head.insert(0 if table.shows_items else len(head), (ITEM, None))
+    head.insert(0 if table.shows_items else len(head), ITEM)
     return g.Select(tuple(head), tuple(group), distinct=True, order=tuple(order), limit=table.limit or compiler.limit)
 
 
@@ -118,7 +118,7 @@ def _grouped(table: a.Grouped, compiler: PlanCompiler) -> g.Select:
     columns = {column.name: Variable(f"column{i}") for i, column in enumerate(table.columns)}
     x = compiler.new("i")
     keys = (*compiler.members(table.items, x), *compiler.along(x, table.key, key))
-    group: list[g.Pattern] = [g.Select(((key, None),), keys, distinct=True)]
+    group: list[g.Pattern] = [g.Select((key,), keys, distinct=True)]
     group += [g.Optional((_group_column(compiler, table, c, key, columns[c.name]),)) for c in table.columns]
     if table.having is not None:
         name, comparison, number = table.having
@@ -126,7 +126,7 @@ def _grouped(table: a.Grouped, compiler: PlanCompiler) -> g.Select:
     order: list[tuple[Expression, bool]] = [(Apply("STR", (key,)), False)]
     if table.order_by:
         order.insert(0, (columns[table.order_by], table.largest_first))
-    head = ((key, None), *((column, None) for column in columns.values()))
+    head = (key, *columns.values())
     return g.Select(head, tuple(group), order=tuple(order), limit=table.limit or compiler.limit)
 
 
@@ -142,7 +142,7 @@ def _best_of_each(table: a.BestOfEach, compiler: PlanCompiler) -> g.Select:
     group, own = measured(ITEM)
     order = tuple((Apply("STR", (one,)), False) for one in (key, ITEM))
     rows = (*group, overall, g.Filter(Apply("=", (own, best))))
-    return g.Select(((key, None), (ITEM, None)), rows, distinct=True, order=order, limit=compiler.limit)
+    return g.Select((key, ITEM), rows, distinct=True, order=order, limit=compiler.limit)
 
 
 def _group_column(

@@ -64,7 +64,7 @@ class PlanCompiler:
             group += self.along(x, path, self.new("k"))
         facts = tuple(dict.fromkeys(self.facts))
         names = [n for fact in facts for n in (fact.subject, fact.predicate, fact.object) if isinstance(n, Variable)]
-        head = tuple((name, None) for name in dict.fromkeys([x, *names]))
+        head = tuple(dict.fromkeys([x, *names]))
         return g.select_query("witnesses", g.Select(head, tuple(group), distinct=True, limit=self.limit)), facts
 
     def unread(self, items: a.ItemSet, measure: a.Value) -> Group:
@@ -178,7 +178,7 @@ class PlanCompiler:
         """
         found = self.members(items, x)
         has_paths = self.facts is None and any(isinstance(part, a.Ends) for part in parts(items))
-        return (g.Select(((x, None),), found, distinct=True),) if has_paths else found
+        return (g.Select((x,), found, distinct=True),) if has_paths else found
 
     def _best(self, top: a.Top, x: Variable) -> Group:
         summary: g.Aggregation = "MAX" if top.largest else "MIN"
@@ -191,7 +191,7 @@ class PlanCompiler:
                 own = self.measured(top.measure, x, top.items)
                 group = (*self._each_once(top.items, x), *own.group, overall, g.Filter(Apply("=", (own.key, best))))
                 # Flat in the group around it, Oxigraph would find the best again for each of its rows.
-                ranked = g.Select(((x, None), (best, None)), group, distinct=True)
+                ranked = g.Select((x, best), group, distinct=True)
             else:
                 order = ((best, top.largest), (Apply("STR", (x,)), False))
                 each = each_of(x, best, g.Aggregate(summary, other.key), others)
@@ -431,7 +431,7 @@ class PlanCompiler:
         match condition:
             case a.Exists(items):
                 number, x = self.new("n"), self.new("i")
-                any_one = g.Select(((x, None),), self.members(items, x), limit=1)
+                any_one = g.Select((x,), self.members(items, x), limit=1)
                 return (g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,)),), Apply(">", (number, Literal(0)))
             case a.Compares(left, comparison, right):
                 one, other = self.number(left), self.number(right)

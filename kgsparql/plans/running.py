@@ -345,7 +345,7 @@ def _left_out(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) ->
             name, group = VALUE, compiler.unread(items, measure)
         else:
             continue
-        head = ((ITEM, None), *(((VALUE, None),) if name is VALUE else ()))
+        head = (ITEM, *((VALUE,) if name is VALUE else ()))
         select = g.Select(head, group, distinct=True, limit=MOST_LEFT_OUT)
         solutions = graph.select(g.select_query("left_out", select))
         examples = sorted((solution[name.name] for solution in solutions), key=str)
@@ -429,9 +429,9 @@ def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary) -> Witnesses:
     narrow, broad, one, other = new("c"), new("c"), new("p"), new("p")
     direct, further = g.Fact(narrow, one, of), g.Fact(narrow, other, broad)
     # Apart: else Oxigraph goes down from the class again for each that is below a class.
-    above = g.Select(((broad, None),), (classes_below(broad, of, vocabulary),), distinct=True)
+    above = g.Select((broad,), (classes_below(broad, of, vocabulary),), distinct=True)
     arms = ((direct, g.Values(one, below)), (above, further, g.Values(other, below)))
-    head = tuple((name, None) for name in (narrow, one, other, broad))
+    head = (narrow, one, other, broad)
     select = g.Select(head, (g.Union(arms),), distinct=True, limit=MOST_FACTS)
     return Witnesses(g.select_query("subclasses", select), (direct, further))
 

@@ -186,7 +186,7 @@ class Profiler:
                 new.append(one)
         n, x, queries = Variable("n"), Variable("x"), []
         for at, one in enumerate(new):
-            head = (g.numbered(n, at), (x, None))
+            head = (g.numbered(n, at), x)
             queries.append(g.select_query("sample", g.Select(head, (self._any(self._from_sample(one)),))))
         found: dict[Term, list[Term]] = defaultdict(list)
         for solution in self.graph.select(Query.union(queries)) if queries else ():
@@ -222,11 +222,11 @@ class Profiler:
     def _any(self, items: a.ItemSet) -> g.Select:
         x = Variable("x")
         members = PlanCompiler(self.vocabulary, _ORDERED).members(without_ranking(items, self.graph), x)
-        return g.Select(((x, None),), members, distinct=True, limit=_ORDERED)
+        return g.Select((x,), members, distinct=True, limit=_ORDERED)
 
     def _first(self, items: a.ItemSet) -> g.Select:
         x = Variable("x")
-        return g.Select(((x, None),), (self._any(items),), order=((Apply("STR", (x,)), False),), limit=ITEMS)
+        return g.Select((x,), (self._any(items),), order=((Apply("STR", (x,)), False),), limit=ITEMS)
 
     def with_broader(self, kinds: Iterable[IRI]) -> tuple[IRI, ...]:
         """Classes, then those above them: one query for all that were not looked at before."""
@@ -248,7 +248,7 @@ class Profiler:
         c, x, queries = Variable("c"), Variable("x"), []
         for kind in kinds:  # each by itself: Virtuoso wants a constant where a path of any length begins
             group = (g.Values(c, (kind,)), g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower))
-            select = g.Select(((c, None), (x, None)), group, distinct=True, limit=_ABOVE)
+            select = g.Select((c, x), group, distinct=True, limit=_ABOVE)
             queries.append(g.select_query("broader", select))
         for found in self.graph.select(Query.union(queries)):
             if isinstance(found["x"], IRI):
@@ -311,7 +311,7 @@ class Profiler:
             for direction in directions(self.direction) if only is None else ("forward",) if only else ():
                 end = Variable(direction)
                 fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
-                head = (g.numbered(n, at), (x, None), (p, None), (end, None))
+                head = (g.numbered(n, at), x, p, end)
                 group = (some, fact) if only is None else (some, g.Values(p, tuple(only)), fact)
                 queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
         by_end = partial(defaultdict[Term, set[Term]], set)
@@ -359,7 +359,7 @@ class Profiler:
             facts = [g.Fact(x, predicate, kind) for predicate in self.vocabulary.kinds]
             either = facts[0] if len(facts) == 1 else g.Union(tuple((fact,) for fact in facts))
             group = (g.Values(x, wanted[at : at + 400]), either)
-            select = g.Select(((x, None), (kind, None)), group, distinct=True, limit=10_000)
+            select = g.Select((x, kind), group, distinct=True, limit=10_000)
             for solution in self.graph.select(g.select_query("classes", select)):
                 if isinstance(solution["c"], IRI):
                     found[solution["x"]].add(solution["c"])
@@ -387,7 +387,7 @@ class Profiler:
         n, x, y = map(Variable, ("n", "x", "y"))
         compiler, queries = PlanCompiler(self.vocabulary, most), []
         for number, one in enumerate(predicates):
-            head, along = (g.numbered(n, number), (x, None), (y, None)), Step(one).path
+            head, along = (g.numbered(n, number), x, y), Step(one).path
             queries.append(g.select_query("ends", g.Select(head, compiler.along(x, along, y), limit=most)))
         found: dict[IRI, list[tuple[Term, Term]]] = {one: [] for one in predicates}
         for solution in self.graph.select(Query.union(queries)):

@@ -358,7 +358,7 @@ class TermLister:
             return
         x, p, y = g.Variable("x"), g.Variable("p"), g.Variable("y")
         group = (g.Values(x, asked), g.Values(p, self.profiler.vocabulary.labels), g.Fact(x, p, y))
-        query = g.select_query("names_of", g.Select(((x, None), (p, None)), group, distinct=True))
+        query = g.select_query("names_of", g.Select((x, p), group, distinct=True))
         for solution in self.profiler.graph.select(query):
             if isinstance(solution["p"], IRI):
                 ends[solution["x"]].read_by = solution["p"]

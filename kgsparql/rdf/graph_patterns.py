@@ -140,11 +140,11 @@ class Union:
 class Select:
     """A SELECT query, or a sub-select where it stands in a group.
 
-    :param head: variables with the expression that each is, or ``None`` where the group binds it.
+    :param head: variables, each with the expression that it is where the group does not bind it.
     :param order: expressions, and whether the largest comes first.
     """
 
-    head: tuple[tuple[Variable, Expression | None], ...]
+    head: tuple[Column, ...]
     group: Group
     distinct: bool = False
     group_by: tuple[Variable, ...] = ()
@@ -152,8 +152,14 @@ class Select:
     order: tuple[tuple[Expression, bool], ...] = ()
     limit: int | None = None
 
+    @property
+    def columns(self) -> list[tuple[Variable, Expression | None]]:
+        """The head, ``None`` beside each variable that the group binds."""
+        return [(one, None) if isinstance(one, Variable) else one for one in self.head]
+
 
 Pattern: TypeAlias = "Fact | OneOfPredicates | Values | Filter | Bind | NotExists | Without | Optional | Union | Select"
+Column: TypeAlias = "Variable | tuple[Variable, Expression | None]"
 Group: TypeAlias = "tuple[Pattern, ...]"
 
 
@@ -176,17 +182,17 @@ def select_query(name: str, select: Select) -> Query:
 def _lookup_of(select: Select) -> Lookup | None:
     """Read what a query asks for, if that is each triple of a pattern about some terms."""
     match select:
-        case Select(head, (Values(one, terms), Fact(Variable(s), p, Variable(o))), _, (), None, ()):
+        case Select(_, (Values(one, terms), Fact(Variable(s), p, Variable(o))), _, (), None, ()):
             places = (s, p if isinstance(p, IRI) else p.name, o)
             names = [s, o] if isinstance(p, IRI) else [s, p.name, o]
             given: dict[tuple[str, ...], list[tuple[Term, ...]]] = {(one.name,): [*zip(dict.fromkeys(terms))]}
             plain = set()
-            for name, value in head:
+            for name, value in select.columns:
                 if isinstance(value, Literal):
                     given[name.name,] = [(value,)]
                 elif value is None:
                     plain.add(name.name)
-            if one.name in plain == {*names} and len(names) == len(plain) == len(head) + 1 - len(given):
+            if one.name in plain == {*names} and len(names) == len(plain) == len(select.head) + 1 - len(given):
                 return Lookup(places, given, limit=select.limit)
     return None
 
@@ -197,7 +203,7 @@ def ask_query(group: Group) -> Query:
 
 
 def _select_text(select: Select, indent: str) -> str:
-    head = " ".join(str(v) if e is None else f"({_expression_text(e)} AS {v})" for v, e in select.head)
+    head = " ".join(str(v) if e is None else f"({_expression_text(e)} AS {v})" for v, e in select.columns)
     lines = [f"{indent}SELECT {'DISTINCT ' if select.distinct else ''}{head} WHERE {{"]
     lines += [f"{_group_text(select.group, indent + '  ')}{indent}}}"]
     if select.group_by:

@@ -268,7 +268,7 @@ def _said_of(form: Sequence[tuple[IRI, Any]], about: IRI | g.Variable, direction
     subject, far = (_NODE, _ANSWER) if direction == "forward" else (_ANSWER, _NODE)
     head = [_ANSWER] if isinstance(about, IRI) else [_NODE, _ABOUT, _ANSWER]
     group = (*(g.Fact(_NODE, *part) for part in form), g.Fact(subject, about, far))
-    select = g.Select(tuple((one, None) for one in head), group, distinct=True, limit=1_000)
+    select = g.Select(tuple(head), group, distinct=True, limit=1_000)
     return replace(g.select_query("told_of_fact", select), made_of=None)
 
 

@@ -101,7 +101,7 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
     numbers = {one.predicate for one in seen if one.datatype in NUMBERS}
     to_units = tuple(sorted({one.predicate for one in seen if _is_unit(one.predicate)}, key=str))
     has = (g.Values(x, tuple(numbers)), g.OneOfPredicates(x, to_units, y))
-    for own in graph.select(g.select_query("of_numbers", g.Select(((x, None), (y, None)), has))) if to_units else ():
+    for own in graph.select(g.select_query("of_numbers", g.Select((x, y), has))) if to_units else ():
         if isinstance(predicate := own["x"], IRI):  # the unit of all its numbers
             found[predicate] = Amounts(unit_text(own["y"]), {}, is_mixed=False)
     beside = [pair for by in to_units for pair in _units_beside(graph, by, numbers)]
@@ -132,9 +132,9 @@ def _decimal_literal(number: Decimal) -> Literal:
 def _seen_predicates(graph: KnowledgeGraph) -> Iterator[_Seen]:
     """Yield the predicates of many triples, once for each datatype of what they lead to."""
     p, d, y, one = map(Variable, ("p", "d", "y", "one"))
-    some = g.Select(((p, None), (y, None)), (g.Fact(Variable("x"), p, y),), limit=_SEEN)
-    typed = g.Select(((p, None), (d, Apply("DATATYPE", (y,))), (y, None)), (some,))
-    each = g.Select(((p, None), (d, None), (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d))
+    some = g.Select((p, y), (g.Fact(Variable("x"), p, y),), limit=_SEEN)
+    typed = g.Select((p, (d, Apply("DATATYPE", (y,))), y), (some,))
+    each = g.Select((p, d, (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d))
     for said in graph.select(g.select_query("seen", each)):
         if isinstance(predicate := said["p"], IRI):
             yield _Seen(predicate, getattr(said.get("d"), "value", ""), said["one"])
@@ -156,12 +156,12 @@ def _units_beside(graph: KnowledgeGraph, by: IRI, numbers: set[IRI]) -> Iterator
     """
     x, p, y = map(Variable, ("x", "p", "y"))
     has_number = (g.Fact(x, by, y), g.Values(p, tuple(numbers)), g.Fact(x, p, Variable("number")))
-    nodes = g.Select(((x, None),), has_number, distinct=True, limit=_NODES)
-    has = g.Select(((p, None),), (nodes, g.Fact(x, p, y)), distinct=True, limit=_UNITS)
+    nodes = g.Select((x,), has_number, distinct=True, limit=_NODES)
+    has = g.Select((p,), (nodes, g.Fact(x, p, y)), distinct=True, limit=_UNITS)
     used = {*_predicates_in(graph, has)} - {RDF_TYPE}
     own, beside = _words_of(by) - patterns()["unit"], sorted(used & numbers, key=str)
     others = {one for one in used.difference(beside) if not (_is_unit(one) or "kind" in _words_of(one))}
-    to = g.Select(((p, None),), (nodes, g.Fact(y, p, x)), distinct=True, limit=_UNITS)
+    to = g.Select((p,), (nodes, g.Fact(y, p, x)), distinct=True, limit=_UNITS)
     ways = [] if others or len(beside) != 1 else _predicates_in(graph, to)
     for one in beside:
         if ways:
@@ -177,8 +177,8 @@ def _predicates_in(graph: KnowledgeGraph, select: g.Select) -> list[IRI]:
 def _counted_units(graph: KnowledgeGraph, group: g.Group, x: Variable, of: Expression) -> list[tuple[Term, int]]:
     """Count how often each unit is said, the commonest first."""
     unit_of_it, number = Variable("unit"), Variable("number")
-    each = g.Select(((x, None), (unit_of_it, of)), group)
-    head = ((unit_of_it, None), (number, Aggregate("COUNT", x)))
+    each = g.Select((x, (unit_of_it, of)), group)
+    head = (unit_of_it, (number, Aggregate("COUNT", x)))
     counts = g.select_query("units", g.Select(head, (each,), group_by=(unit_of_it,), limit=_UNITS))
     found = [(one["unit"], whole_number(one["number"])) for one in graph.select(counts) if "unit" in one]
     return sorted(found, key=lambda one: (-one[1], str(one[0])))
@@ -208,7 +208,7 @@ def _amounts_in(
 def _unit_labels(graph: KnowledgeGraph, units: Sequence[IRI]) -> Iterator[tuple[Term, str]]:
     x, name = Variable("x"), Variable("name")
     names = (*LABELS, *map(IRI, sorted(patterns()["symbol"])))
-    query = g.Select(((x, None), (name, None)), (g.Values(x, tuple(units)), g.OneOfPredicates(x, names, name)))
+    query = g.Select((x, name), (g.Values(x, tuple(units)), g.OneOfPredicates(x, names, name)))
     for one in graph.select(g.select_query("called", query)) if units else ():
         if isinstance(one["name"], Literal):
             yield one["x"], one["name"].value

@@ -106,7 +106,7 @@ def predicate_of_things(kind: IRI) -> IRI | None:
 def _things_of(graph: KnowledgeGraph, facts: Mapping[IRI, g.Fact]) -> dict[IRI, frozenset[IRI]]:
     x, n = Variable("x"), Variable("n")
     queries = [
-        g.select_query("things", g.Select(((n, Literal(str(at))), (x, None)), (fact,), distinct=True, limit=_EACH))
+        g.select_query("things", g.Select(((n, Literal(str(at))), x), (fact,), distinct=True, limit=_EACH))
         for at, fact in enumerate(facts.values())
     ]
     found: dict[object, set[IRI]] = defaultdict(set)
@@ -132,7 +132,7 @@ def _told_titles(graph: KnowledgeGraph, sizes: Mapping[IRI, int]) -> tuple[tuple
     """Read what the graph or its scheme is called, and of what; nothing where several are, each of its own things."""
     x, kind, by, title = map(Variable, ("x", "kind", "by", "title"))
     said = (g.Values(kind, CATALOGUES), g.Fact(x, RDF_TYPE, kind), g.Values(by, CATALOGUE_TITLES), g.Fact(x, by, title))
-    select = g.Select(tuple((one, None) for one in (x, kind, title)), said, distinct=True, limit=BOUND)
+    select = g.Select((x, kind, title), said, distinct=True, limit=BOUND)
     found = graph.select(g.select_query("titles", select))
     if len({one["x"] for one in found}) != 1:
         return (), None

@@ -154,7 +154,7 @@ def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
     of_owl = (g.Fact(x, RDF_TYPE, own), g.Values(own, CLASS_KINDS[1:2]))
     of_others = (g.Fact(x, RDF_TYPE, own), g.Filter(Apply("!", (of_schema,))))
     has_classes, has_things = (
-        bool(narrower) and bool(graph.select(g.select_query("any_of", g.Select(((own, None),), group, limit=1))))
+        bool(narrower) and bool(graph.select(g.select_query("any_of", g.Select((own,), group, limit=1))))
         for group in (of_owl, of_others)
     )
     return has_classes and not has_things
@@ -187,10 +187,8 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
     """Read by which other predicates what a predicate says is stated, those below and those that lead back."""
     x, by, y = map(Variable, ("x", "by", "y"))
     said = (g.Values(by, _DECLARING), g.Fact(x, by, y))
-    kept = g.Select(((x, None), (by, None), (y, None)), said, limit=BOUND)
-    mutual, onward = (
-        g.Select(((x, None),), (g.Fact(x, RDF_TYPE, one),), limit=BOUND) for one in (SYMMETRIC, TRANSITIVE)
-    )
+    kept = g.Select((x, by, y), said, limit=BOUND)
+    mutual, onward = (g.Select((x,), (g.Fact(x, RDF_TYPE, one),), limit=BOUND) for one in (SYMMETRIC, TRANSITIVE))
     ways: dict[IRI, set[Step]] = defaultdict(set)
     equal: set[tuple[Term, Term]] = set()
     for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("mutual", mutual)])):
@@ -242,15 +240,15 @@ def _read_ontology(graph: KnowledgeGraph) -> GraphVocabulary:
     What things are is asked first: these are few classes, and to look for things of every class takes an engine long.
     """
     x, own, kind, rule, by = map(Variable, ("x", "own", "kind", "rule", "by"))
-    said = g.Select(((own, None),), (g.Fact(x, RDF_TYPE, own),), distinct=True, limit=_MOST_READ)
+    said = g.Select((own,), (g.Fact(x, RDF_TYPE, own),), distinct=True, limit=_MOST_READ)
     above = g.OneOfPredicates(own, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,))
-    populated = g.Select(((own, None),), (said, above, g.Fact(rule, ON_PROPERTY, by)), limit=1)
-    on = g.Select(((by, None),), (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)), distinct=True)
+    populated = g.Select((own,), (said, above, g.Fact(rule, ON_PROPERTY, by)), limit=1)
+    on = g.Select((by,), (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)), distinct=True)
     restricted = graph.select(g.select_query("restricted", replace(on, limit=_MOST_READ)))
     if not restricted or graph.select(g.select_query("populated", populated)):
         return GraphVocabulary()
     each = (said, g.OneOfPredicates(own, (), kind, then=(SUBCLASS_OF,)))
-    kinds = g.select_query("kinds", g.Select(((own, None), (kind, None)), each, limit=BOUND))
+    kinds = g.select_query("kinds", g.Select((own, kind), each, limit=BOUND))
     of_things = [
         one for one in graph.select(kinds) if not str(getattr(one["own"], "value", "")).startswith(OF_ONTOLOGIES)
     ]

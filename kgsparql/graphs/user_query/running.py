@@ -255,7 +255,7 @@ def _probes_found(probes: Iterable[Probe], run: Run) -> set[Probe]:
     asked, n, queries = [*dict.fromkeys(probes)][:MAX_ARMS], Variable("n"), []
     for number, facts in enumerate(asked):
         group: g.Group = (g.Values(n, (Literal(str(number)),)), *facts)
-        queries.append(g.select_query("why_nothing", g.Select(((n, None),), group, limit=1)))
+        queries.append(g.select_query("why_nothing", g.Select((n,), group, limit=1)))
     result = run(check(Query.union(queries).text), timeout_s=_SECONDS)
     numbers = {solution.get("n") for solution in result.solutions}
     return {facts for number, facts in enumerate(asked) if Literal(str(number)) in numbers}

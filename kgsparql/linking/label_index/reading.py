@@ -295,7 +295,7 @@ class _Reader:
         self.step += 1
         shape, predicate, name = map(Variable, ("shape", "entity", "text"))
         said = (g.Fact(shape, SHAPE_PATH, predicate), g.Fact(shape, SHAPE_NAME, name))
-        query = g.select_query("names_by_shapes", g.Select(((predicate, None), (name, None)), said))
+        query = g.select_query("names_by_shapes", g.Select((predicate, name), said))
         for solution in self._polled_solutions(query) if {SHAPE_PATH.value, SHAPE_NAME.value} <= {*used} else ():
             one, text = solution["entity"], solution["text"]
             if isinstance(one, IRI) and isinstance(text, Literal):
