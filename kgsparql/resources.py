@@ -5,7 +5,7 @@ from contextlib import suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from kgsparql.errors import DataError, InputError
 
@@ -40,6 +40,18 @@ def resource(folder: str, name: str) -> Traversable:
         if found.is_file():
             return found
     raise DataError(f"no {name} in {folder}/", code="E_RESOURCE", hint="reinstall kgsparql: it is incomplete")
+
+
+def packaged_text(path: str) -> str:
+    """Return the text of a file of the package, such as ``rdf/units.toml``."""
+    return files("kgsparql").joinpath(path).read_text(encoding="utf-8")
+
+
+def packaged_toml(path: str) -> dict[str, Any]:
+    """Read a TOML file of the package."""
+    import tomllib  # which few commands need
+
+    return tomllib.loads(packaged_text(path))
 
 
 def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:

@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from kgsparql.dataclasses import frozen
 from kgsparql.plans.denotation import PlannedReading
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.gaps import Gap, unlikely
+from kgsparql.resources import packaged_text
 
 SIGNALS: Mapping[str, str] = {
     "nothing_left_out": "something of the question is not accounted for",
@@ -131,4 +131,4 @@ class Calibration:
 @cache
 def calibration() -> Calibration:
     """Return what was fitted."""
-    return Calibration(**json.loads(files(__package__).joinpath("confidence.json").read_text(encoding="utf-8")))
+    return Calibration(**json.loads(packaged_text("answering/confidence.json")))

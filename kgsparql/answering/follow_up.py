@@ -7,10 +7,8 @@ question that is then answered stands for itself: it can be asked again, kept an
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +21,7 @@ from kgsparql.plans.english import listed
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.lexicon import glossary, lexicon
 from kgsparql.reading.translation import language_in
+from kgsparql.resources import packaged_toml
 
 MOST_NAMES = 10  # answers that are named one by one where they are asked about together
 _TAKEN = "{!r} was taken for {}"
@@ -80,8 +79,7 @@ class Completed:
 @lru_cache
 def rules(language: str) -> SimpleNamespace | None:
     """Return the words of a language, as ``follow_ups.toml`` explains them; ``None`` where it has none."""
-    text = files("kgsparql.reading").joinpath("lexicon/follow_ups.toml").read_text(encoding="utf-8")
-    if (own := tomllib.loads(text).get(language)) is None:
+    if (own := packaged_toml("reading/lexicon/follow_ups.toml").get(language)) is None:
         return None
     openings = sorted((one.replace("_", " ") for one in own["openings"].split()), key=len, reverse=True)
     words = {key: frozenset(v.split()) for key, v in own.items() if isinstance(v, str) and "{" not in v}

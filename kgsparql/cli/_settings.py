@@ -19,11 +19,11 @@ from typer.core import TyperCommand, TyperGroup
 from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import Json, printable
+from kgsparql.resources import packaged_toml
 
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the user's own; ``none`` reads no file at all."""
 
-_REMOVED = Path(__file__).parents[1] / "removed.toml"
 _EVALUATIONS = {"run", "compare", "make"}
 """Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
 
@@ -174,7 +174,7 @@ def user_file() -> Path:
 
 def removed_things() -> dict[str, dict[str, str]]:
     """Read what is gone: options, commands, variables, settings and files, each with what to do instead."""
-    return tomllib.loads(_REMOVED.read_text(encoding="utf-8"))
+    return packaged_toml("removed.toml")
 
 
 def refuse_removed(kind: str, name: str, command_path: str = "") -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 import unicodedata
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from typing import TypeVar
 
 from kgsparql.dataclasses import frozen
 from kgsparql.rdf.terms import normalised
+from kgsparql.resources import packaged_toml
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -347,7 +346,7 @@ def countries() -> dict[str, list[str]]:
     >>> countries()["french"], countries()["american"][0]
     (['france'], 'united states')
     """
-    return tomllib.loads(files("kgsparql.linking").joinpath("countries.toml").read_text(encoding="utf-8"))
+    return packaged_toml("linking/countries.toml")
 
 
 @lru_cache(maxsize=20_000)

@@ -6,12 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import Relation, bare, folded, many, marked, one, singular
+from kgsparql.resources import packaged_text
 
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
 """How a clause begins that may stand behind another one."""
@@ -25,8 +25,7 @@ _NAMED_KINDS = 4
 @cache
 def _rules() -> Mapping[str, Sequence[tuple[frozenset[str], str]]]:
     found: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
-    lines = files("kgsparql.plans").joinpath("english.txt").read_text(encoding="utf-8")
-    for name, features, text in re.findall(r"(?m)^(\w+)(.*?): ?(.*)$", lines):
+    for name, features, text in re.findall(r"(?m)^(\w+)(.*?): ?(.*)$", packaged_text("plans/english.txt")):
         found[name].append((frozenset(features.split()), text))
     return found
 

@@ -98,7 +98,7 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
 
 def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
     group = list(compiler.members(table.items, ITEM))
-    head: list[g.Column] = []
+    head: list[g.HeadPart] = []
     order: list[tuple[Expression, bool]] = []
     for number, column in enumerate(table.columns):
         found = compiler.measured(column.measure, ITEM, table.items)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
+
+from kgsparql.resources import packaged_toml
 
 
 class Weights:
@@ -24,5 +24,4 @@ def weights(part: str) -> Weights:
     >>> weights("label").near
     0.5
     """
-    text = files("kgsparql.plans").joinpath("weights.toml").read_text(encoding="utf-8")
-    return Weights(tomllib.loads(text)[part])
+    return Weights(packaged_toml("plans/weights.toml")[part])

@@ -144,7 +144,7 @@ class Select:
     :param order: expressions, and whether the largest comes first.
     """
 
-    head: tuple[Column, ...]
+    head: tuple[HeadPart, ...]
     group: Group
     distinct: bool = False
     group_by: tuple[Variable, ...] = ()
@@ -159,7 +159,7 @@ class Select:
 
 
 Pattern: TypeAlias = "Fact | OneOfPredicates | Values | Filter | Bind | NotExists | Without | Optional | Union | Select"
-Column: TypeAlias = "Variable | tuple[Variable, Expression | None]"
+HeadPart: TypeAlias = "Variable | tuple[Variable, Expression | None]"
 Group: TypeAlias = "tuple[Pattern, ...]"
 
 

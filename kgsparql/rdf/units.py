@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
 
 from kgsparql.dataclasses import frozen
+from kgsparql.resources import packaged_toml
 
 _LETTERS = frozenset("AGHKLMSTVWav")  # that stand for something else, but in brackets
 _NOT_WORDS = frozenset(("in", "d", "K", "week", "month", "year"))  # `born in` is no inch; one is `1 month`
@@ -29,8 +28,7 @@ class Scale:
 def _unit_table() -> tuple[Mapping[str, Scale], Mapping[str, str], Mapping[str, str]]:
     """Read the units, their names in vocabularies, and the words for them: both with the sign of each."""
     units, names, words = dict[str, Scale](), dict[str, str](), dict[str, str]()
-    read = tomllib.loads(files("kgsparql.rdf").joinpath("units.toml").read_text(encoding="utf-8"))
-    for kind, own in read.items():
+    for kind, own in packaged_toml("rdf/units.toml").items():
         for sign, text in own.items():
             number, named, spelt = text.split("|")
             size, *added = re.findall(r"^[\d.]+|-[\d.]+", number)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 from kgsparql.dataclasses import replace
@@ -23,6 +22,7 @@ from kgsparql.reading.clauses import (
 from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.peg import Edge, Grammar, RuleReader
+from kgsparql.resources import packaged_text
 
 _ENDS = ("Ending", "Request", "Choices")
 """Rules for what may stand at the end of a question: they are tried first, so that no phrase takes its words."""
@@ -31,8 +31,7 @@ _ENDS = ("Ending", "Request", "Choices")
 @lru_cache(maxsize=8)
 def grammar(language: str) -> Grammar:
     """Return the grammar of a language."""
-    file = files("kgsparql.reading").joinpath(f"grammar/{language}.txt")
-    return Grammar(file.read_text(encoding="utf-8"))
+    return Grammar(packaged_text(f"reading/grammar/{language}.txt"))
 
 
 def read_question(read: Chunked, language: Lexicon | None = None) -> Form:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 _PART = re.compile(r'"[^"]*"|<-|=>|\w+=\S+|[()/?*+!&]|\w+:(?=\S)|[\w.]+')
@@ -81,25 +82,24 @@ class Grammar:
         found = list[_Match]()
         while parts and parts[0] not in {"/", ")", "=>"}:
             found.append(self._part_in(parts))
-        return found[0] if len(found) == 1 else _all_of(found)
+        return found[0] if len(found) == 1 else partial(_match_all, found)
 
     def _part_in(self, parts: list[str]) -> _Match:
         first = parts.pop(0)
         if first in {"&", "!"}:
-            return _looking_ahead(self._part_in(parts), is_wanted=first == "&")
+            return partial(_look_ahead, self._part_in(parts), first == "&")
         label, first = (first[:-1], parts.pop(0)) if first.endswith(":") else ("", first)
         if first == "(":
             options = [self._sequence_in(parts)]
             while parts.pop(0) == "/":
                 options.append(self._sequence_in(parts))
-            part = _any_of(options)
+            part: _Match = partial(_match_any, options)
+        elif first in self.names:
+            part = partial(_match_rule, first)
         else:
-            part = self._part_named(first)
-        part = _label_match(label, part) if label else part
-        return _repeated_match(part, parts.pop(0)) if parts and parts[0] in {"?", "*", "+"} else part
-
-    def _part_named(self, name: str) -> _Match:
-        return _rule_match(name) if name in self.names else _tag_match(self.tags.get(name, (name,)))
+            part = partial(_match_tag, self.tags.get(first, (first,)))
+        part = partial(_match_label, label, part) if label else part
+        return partial(_match_repeated, part, parts.pop(0)) if parts and parts[0] in {"?", "*", "+"} else part
 
 
 class RuleReader:
@@ -144,83 +144,62 @@ _Match = Callable[[RuleReader, int, list[Labelled]], int]
 """Reads on from a place, and notes labels; returns where it ends, or -1."""
 
 
-def _tag_match(tags: Sequence[str]) -> _Match:
-    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        here = parse.words[at]
-        for tag in tags:
-            if tag in here:
-                parse.value = here[tag]
-                if parse.keeps_all:
-                    caught.append(("", parse.value))
-                return here[tag].next
+def _match_tag(tags: Sequence[str], parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+    here = parse.words[at]
+    for tag in tags:
+        if tag in here:
+            parse.value = here[tag]
+            if parse.keeps_all:
+                caught.append(("", parse.value))
+            return here[tag].next
+    return _FAILED
+
+
+def _match_rule(name: str, parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+    found = parse.rule(name, at)
+    if found is None:
         return _FAILED
-
-    return match
-
-
-def _rule_match(name: str) -> _Match:
-    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        found = parse.rule(name, at)
-        if found is None:
-            return _FAILED
-        end, parse.value, labels = found
-        caught += labels
-        return end
-
-    return match
+    end, parse.value, labels = found
+    caught += labels
+    return end
 
 
-def _label_match(label: str, part: _Match) -> _Match:
-    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        own: list[Labelled] = []
-        end = part(parse, at, own)
-        if end != _FAILED:
-            caught.append((label, own if parse.keeps_all else parse.value))
-        return end
-
-    return match
+def _match_label(label: str, part: _Match, parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+    own: list[Labelled] = []
+    end = part(parse, at, own)
+    if end != _FAILED:
+        caught.append((label, own if parse.keeps_all else parse.value))
+    return end
 
 
-def _any_of(options: Sequence[_Match]) -> _Match:
-    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        for option in options:
-            if (end := option(parse, at, caught)) != _FAILED:
-                return end
-        return _FAILED
-
-    return match
+def _match_any(options: Sequence[_Match], parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+    for option in options:
+        if (end := option(parse, at, caught)) != _FAILED:
+            return end
+    return _FAILED
 
 
-def _all_of(parts: Sequence[_Match]) -> _Match:
-    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        mark = len(caught)
-        for part in parts:
-            at = part(parse, at, caught)
-            if at == _FAILED:
-                del caught[mark:]
-                break
-        return at
-
-    return match
+def _match_all(parts: Sequence[_Match], parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+    mark = len(caught)
+    for part in parts:
+        at = part(parse, at, caught)
+        if at == _FAILED:
+            del caught[mark:]
+            break
+    return at
 
 
-def _repeated_match(part: _Match, times: str) -> _Match:
-    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        begun = at
-        while (end := part(parse, at, caught)) > at:
-            at = end
-            if times == "?":
-                break
-        return _FAILED if times == "+" and at == begun else at
-
-    return match
+def _match_repeated(part: _Match, times: str, parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+    begun = at
+    while (end := part(parse, at, caught)) > at:
+        at = end
+        if times == "?":
+            break
+    return _FAILED if times == "+" and at == begun else at
 
 
-def _looking_ahead(part: _Match, *, is_wanted: bool) -> _Match:
-    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        before = parse.value
-        end = part(parse, at, caught if is_wanted and not parse.keeps_all else [])
-        parse.value = before
-        return at if (end != _FAILED) == is_wanted else _FAILED
-
-    return match
+def _look_ahead(part: _Match, is_wanted: bool, parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+    before = parse.value
+    end = part(parse, at, caught if is_wanted and not parse.keeps_all else [])
+    parse.value = before
+    return at if (end != _FAILED) == is_wanted else _FAILED

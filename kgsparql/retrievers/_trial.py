@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from operator import and_
 from typing import Any, TypeVar
 
@@ -32,6 +30,7 @@ from kgsparql.plans.running import rows_from_facts
 from kgsparql.plans.term_lists import TermLists
 from kgsparql.rdf.terms import IRI, Literal, Triple, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.resources import packaged_toml
 from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
 
 T = TypeVar("T")
@@ -53,7 +52,7 @@ _Item = dict[str, Any]
 @cache
 def bundled() -> dict[str, Any]:
     """Return the questions, terms and facts of the trial, as their file has them."""
-    return tomllib.loads(files(__package__).joinpath("trial.toml").read_text(encoding="utf-8"))
+    return packaged_toml("retrievers/trial.toml")
 
 
 def tried_as(model: LanguageModel) -> dict[str, str]:

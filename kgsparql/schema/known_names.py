@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from kgsparql.exploration.batched_select import select_about
@@ -15,6 +13,7 @@ from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, LABELS, SHAPE_NAME, SHAPE_PATH
+from kgsparql.resources import packaged_toml
 
 _ANY_VOCABULARY = "*"
 _MOST_NAMES = 20  # of one predicate, that a graph gives
@@ -63,8 +62,7 @@ def name_of_code(term: IRI) -> str:
 @cache
 def _shipped_names() -> Mapping[str, tuple[KnownName, ...]]:
     found: dict[str, tuple[KnownName, ...]] = {}
-    text = files(__package__).joinpath("known_names.toml").read_text(encoding="utf-8")
-    for namespaces, terms in tomllib.loads(text).items():
+    for namespaces, terms in packaged_toml("schema/known_names.toml").items():
         for own in namespaces.split():
             for local, said in terms.items():
                 names = (name.strip().partition("@") for name in said.split(","))

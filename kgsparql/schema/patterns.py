@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+
+from kgsparql.resources import packaged_toml
 
 
 @cache
@@ -15,5 +15,4 @@ def patterns() -> Mapping[str, frozenset[str]]:
     >>> "of" in patterns()["start"]
     True
     """
-    read = tomllib.loads(files("kgsparql.schema").joinpath("patterns.toml").read_text(encoding="utf-8"))
-    return {name: frozenset(own) for name, own in read.items()}
+    return {name: frozenset(own) for name, own in packaged_toml("schema/patterns.toml").items()}
