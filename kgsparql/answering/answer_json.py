@@ -14,7 +14,7 @@ from kgsparql.answering.answer import Answer, AnswerType
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Drafted, Event, Finished
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
@@ -124,7 +124,7 @@ class ErrorObject(TypedDict):
     message: str
     hint: str
     retryable: bool
-    detail: dict[str, Any]
+    detail: Json
 
 
 NextObject = TypedDict("NextObject", {"item": TermObject, "value": TermObject | None})
@@ -139,7 +139,7 @@ class ComputedObject(TypedDict):
     """
 
     words: str
-    plan: dict[str, Any]
+    plan: Json
     columns: list[str]
     rows: list[list[TermObject | None]]
     is_cut: bool
@@ -201,8 +201,8 @@ class AnsweredObject(TypedDict):
     inference: list[StepObject]
     own_steps: list[str]
     tree: str
-    usage: dict[str, Any]
-    details: dict[str, Any]
+    usage: Json
+    details: Json
     computed: ComputedObject | None
     gaps: list[GapObject]
     not_understood: list[GapObject]
@@ -223,7 +223,7 @@ class UnansweredObject(TypedDict):
     error: ErrorObject | None
 
 
-def answer_schema() -> dict[str, Any]:
+def answer_schema() -> Json:
     """Return the JSON Schema (2020-12) of the JSON of an answer."""
     from pydantic import TypeAdapter
 
@@ -293,7 +293,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
     return made
 
 
-def event_json(event: Event) -> dict[str, Any]:
+def event_json(event: Event) -> Json:
     """Write an event with its kind; a draft, and the last one of a question, hold the JSON of the answer."""
     if not isinstance(event, Drafted | Finished):
         return {"kind": event.kind, **asdict(event)}

@@ -18,7 +18,7 @@ from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call, fenced, plain
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
@@ -140,7 +140,7 @@ def reading_call(
     numbered = [f"{n}. {line}" for n, line in enumerate(lines, 1)]
     said.append(fenced("readings", numbered, limit=10 + (MAX_PASSAGE if quotes else MAX_LINE)))
     rules = [READING, *([] if links is None else [MENDING]), *([COMPUTING] * computes), *([QUOTING] * quotes)]
-    members: dict[str, Any] = {"numbers": [int]} | ({} if links is None else {"meaning": str, "search": str})
+    members: Json = {"numbers": [int]} | ({} if links is None else {"meaning": str, "search": str})
     members |= ({"compute": bool} if computes else {}) | ({"quote": str} if quotes else {})
     return Call(
         "reading",

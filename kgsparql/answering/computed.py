@@ -43,7 +43,7 @@ def computed_retrieval(
         gaps = (not_all(found.unread), *gaps)
     if found.uncounted is not None:
         kind, number = found.uncounted
-        name = session.labels([kind], in_grace=True)[kind]
+        name = session.labels([kind])[kind]
         gaps = (not_all(_UNCOUNTED.format(name, f"{number:,}")), *gaps)
         if not found.rows:
             return Retrieval(gaps=gaps, is_judged=True)
@@ -52,7 +52,7 @@ def computed_retrieval(
     following = found.compared.next if found.compared is not None else ()
     examples = (own.example for own in found.left_out)
     shown_terms = chain(terms_in(found.plan), found.terms, examples, found.measured, *following)
-    label = session.labels(filter(None, shown_terms), in_grace=True).__getitem__
+    label = session.labels(filter(None, shown_terms)).__getitem__
     for own in found.left_out:
         gaps = (*gaps, not_all(own.in_words(label)))
     unknown = {term for fact in found.facts for term in fact if is_unknown(term)} if found.value is not None else ()

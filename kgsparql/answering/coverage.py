@@ -96,7 +96,7 @@ class _Check:
     @cached_property
     def steps(self) -> list[str]:
         """The names of its steps."""
-        labels = self.session.compared_labels([step.predicate for step in self.path.steps], in_grace=True)
+        labels = self.session.compared_labels([step.predicate for step in self.path.steps])
         return [split_camel_case(labels[step.predicate]) for step in self.path.steps]
 
     @cached_property
@@ -150,8 +150,7 @@ class _Check:
         """The pronouns of a question in which nobody is named."""
         is_named = any(link.kind not in {"class", "predicate"} for link in self.session.links)
         for position in () if is_named else self.asked.pronouns:
-            text = self.asked.read.texts[position]
-            yield left_out(text)
+            yield left_out(self.asked.read.texts[position])
 
     # --- Operations, and two questions in one
 
@@ -267,7 +266,7 @@ class _Check:
         )
 
     def _labels_of(self, terms: Iterable[Term]) -> frozenset[str]:
-        return frozenset(map(split_camel_case, self.session.compared_labels(terms, in_grace=True).values()))
+        return frozenset(map(split_camel_case, self.session.compared_labels(terms).values()))
 
     def _likeness_of(self, position: int) -> float:
         """How like a step or class on the path a word is: by itself, with its piece, or as a verb with its object."""

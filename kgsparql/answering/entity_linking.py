@@ -47,7 +47,7 @@ def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None 
     links: tuple[LinkedEntity, ...] = ()
     linker = session.linker
     if session.given:
-        known = session.labels(session.given, in_grace=True)
+        known = session.labels(session.given)
         links = tuple(
             LinkedEntity(term, known[term], 1.0, "entity", "given", mention_in(session.question, known[term]))
             for term in dict.fromkeys(session.given)
@@ -102,7 +102,7 @@ def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> 
         if isinstance(found["item"], IRI) and isinstance(found["value"], Literal):
             owners[found["value"].value].append(found["item"])
     owners = {text: sorted(items, key=str) for text, items in owners.items() if 0 < len(items) <= _FEW_OWNERS}
-    labels, linked = session.labels(chain(*owners.values()), in_grace=True), list[LinkedEntity]()
+    labels, linked = session.labels(chain(*owners.values())), list[LinkedEntity]()
     for text, items in owners.items():
         all_of_it = [
             LinkedEntity(one, labels[one], 1.0, "entity", "exact", Mention(text, *places[text])) for one in items
@@ -154,7 +154,7 @@ def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[
             session.same = found.items
             new = (failure for failure in graph.failures if failure not in before)
             session.notes.extend(Note(code, f"{_LOOKING_TEXT} {failure}", failure.cause) for failure in new)
-    labels = session.labels((path.end for path in session.same), in_grace=True)
+    labels = session.labels(path.end for path in session.same)
     of: dict[Term, LinkedEntity] = {link.term: link for link in links}
     known = {as_iri(path.end): of[path.start] for path in reversed(session.same)}
     return tuple(

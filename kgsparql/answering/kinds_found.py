@@ -58,7 +58,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     """
     ends, own = best.ends, asked.language
     texts = [end.value for end in ends if isinstance(end, Literal)]
-    shown = [*session.compared_labels(ends[:_SAMPLE], in_grace=True).values(), *texts]
+    shown = [*session.compared_labels(ends[:_SAMPLE]).values(), *texts]
     said = asked.words(asked.noun) or asked.phrase.asked
     if _is_own_name(asked, best, session):
         yield other_kind("more than its name", quoted(texts[0]))
@@ -135,7 +135,7 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
     if not (ends and (asked.asks_time or asked.asks_amount)):
         return
     shown = [end.value for end in ends if isinstance(end, Literal)]
-    shown += session.compared_labels([end for end in ends[:_SAMPLE] if end is not None], in_grace=True).values()
+    shown += session.compared_labels([end for end in ends[:_SAMPLE] if end is not None]).values()
     said = asked.words(asked.noun) or asked.phrase.asked
     for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
         if not any(map(pattern.search, shown)):
@@ -160,7 +160,7 @@ def _is_own_name(asked: Form, best: EvidenceItem, session: Session) -> bool:
     naming = roots_of(own.identity_nouns | own.naming_words)
     if not texts or len(texts) < len(set(best.ends)) or naming & roots_of(asked.read.texts):
         return False
-    names = set(map(normalised, session.compared_labels({path.start for path in best.paths}, in_grace=True).values()))
+    names = set(map(normalised, session.compared_labels({path.start for path in best.paths}).values()))
     if asked.sort == "agent":  # nor is the family name of somebody anybody else
         names.update(word for name in list(names) for word in words(name))
     return texts <= names
@@ -233,7 +233,7 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     if wanted and ends and not is_naming and all(isinstance(one, Literal) for one in ends):
         yield other_kind(said, "a text or a number")
     elif odd and any(map(view.has_instances, sorted(wanted, key=str))):
-        (name,) = session.compared_labels(odd[0][:1], in_grace=True).values()
+        (name,) = session.compared_labels(odd[0][:1]).values()
         yield other_kind(said, quoted(name))
 
 
@@ -249,7 +249,7 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
     steps = {step.predicate for item in shown for way in item.paths[:1] for step in way.property_path.steps}
     plan = None if made.computed is None else made.computed.plan
     used = steps if plan is None else {*steps, *terms_in(plan)}
-    said = set(words(normalised(" ".join(session.compared_labels(used, in_grace=True).values()))))
+    said = set(words(normalised(" ".join(session.compared_labels(used).values()))))
     is_ordered = plan is not None and any(isinstance(part, _ORDERING) for part in parts(plan))
     is_one = len(made.best) == 1 and not isinstance(plan, a.Count | a.Condition)
     later = own.time_adverbs - own.present_words - {"right"}
@@ -266,7 +266,7 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
     if session.asked.phrase.kinds and isinstance(plan, a.ItemSet) and session.asked.asks == "set":
         kinds = own.hints["kind"]
         ways = [part.path.steps[-1] for part in parts(plan) if isinstance(part, a.Ends)]
-        names = session.compared_labels([step.predicate for step in ways], in_grace=True).values()
+        names = session.compared_labels([step.predicate for step in ways]).values()
         if not any(step.predicate in TAXONOMY for step in ways) and roots_of(names).isdisjoint(roots_of(kinds)):
             yield other_kind(f"{session.asked.words(session.asked.phrase.kinds)} of it", "not said to be one")
 
@@ -287,13 +287,13 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     group = (g.Values(x, terms), g.Union((own, alike, inherited)), g.Fact(rule, ON_PROPERTY, by))
     select = g.Select((x, by, far), group, limit=_RESTRICTIONS)
     found = session.graph.select(g.select_query("restrictions", select))
-    names = session.compared_labels([term for one in found for term in one.values()], in_grace=True)
+    names = session.compared_labels([term for one in found for term in one.values()])
     asked = roots_of([session.masked_question]) - roots_of(session.asked.language.function_words)
     called = [roots_of([link.label]) for link in session.links]
     for one in found:
         said = roots_of(split_camel_case(names[one[place]]) for place in ("by", "far"))
         if one["far"] in terms or asked & said or any(own and own <= said for own in called):
-            (name,) = session.labels([one["x"]], in_grace=True).values()
+            (name,) = session.labels([one["x"]]).values()
             yield not_all(f"OWL restrictions of {name!r} are not read")
             return
 
@@ -326,7 +326,7 @@ def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
     group = (*where, above, *leads(kind, "above"), g.NotExists(leads(x, "own")))
     for one in session.graph.select(g.select_query("inherited", g.Select((x,), group, limit=1))):
-        (name,) = session.labels([one["x"]], in_grace=True).values()
+        (name,) = session.labels([one["x"]]).values()
         yield not_all(f"OWL restrictions of {name!r} are not read")
 
 

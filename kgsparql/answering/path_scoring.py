@@ -163,7 +163,7 @@ def path_features(
     """
     if not paths:
         return np.zeros((0, len(WEIGHTS)))
-    labels = fit.labels([step.predicate for path, _ in paths for step in path.steps], in_grace=True)
+    labels = fit.labels([step.predicate for path, _ in paths for step in path.steps])
     steps, start_kind = _NamedSteps(paths, labels), paths[0][1][0]
     start = start.without_types({*steps.names, *chain.from_iterable([kinds for _, kinds in paths])})
     start = start.without_kind_of(start_kind)

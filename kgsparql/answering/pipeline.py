@@ -300,9 +300,7 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     if hidden and any(link.term in hidden for link in session.links):
         session.notes.append(_STATEMENTS, code="statements_ignored")
     if session.same and len(found.evidence):
-        labels = session.labels(
-            (term for path in session.same for term in (*path.terms, path.hops[0].triple.predicate)), in_grace=True
-        )
+        labels = session.labels(term for path in session.same for term in (*path.terms, path.hops[0].triple.predicate))
         found = replace(found, evidence=Evidence([*found.evidence, *same_items(session.same, labels)]))
     if session.emit is not ignore:
         session.emit(EvidenceFound(items=tuple((item.marker, item.text) for item in found.evidence)))
@@ -322,7 +320,7 @@ def _with_sources(found: Retrieval, session: Session) -> Retrieval:
     graphs = sorted({IRI(name) for names in said.values() for name in names if name}, key=str)
     if not graphs or len({*map(frozenset, said.values())}) == 1 or None in set().union(*said.values()):
         return found
-    label = session.labels(graphs, in_grace=True)
+    label = session.labels(graphs)
     known = {term: ", ".join(label[one] for one in graphs if one.value in names) for term, names in said.items()}
 
     def described(some: tuple[AnswerTerm, ...]) -> tuple[AnswerTerm, ...]:

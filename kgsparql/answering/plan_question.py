@@ -343,7 +343,9 @@ def translate(session: Session, language: str = "") -> None:
             session.linker.search = search
             session.compared = {IRI(row.iri): row.text for row in rows} | session.compared
         called = replace(session.labels, known=session.compared)
-        session.translation = translated(session.question, tag, search, lambda term: called([term])[term])
+        session.translation = translated(
+            session.question, tag, search, lambda term: called([term], in_grace=False)[term]
+        )
         session.question = session.translation.text
         session.labels = replace(session.labels, languages=(tag, *session.labels.languages))
 

@@ -127,7 +127,7 @@ def readings_in(found: Retrieval, session: Session) -> list[Reading]:
 
     Some passages of documents are among the first ten.
     """
-    labels = session.labels((term for item in found.evidence for term in item.nodes), in_grace=True)
+    labels = session.labels(term for item in found.evidence for term in item.nodes)
     first = next((own.markers for own in found.candidates), ())
     readings: list[Reading] = []
     for item in sorted(found.evidence, key=lambda item: item.marker not in first):
@@ -150,7 +150,7 @@ def _places_of(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tupl
     ends: dict[Step, dict[Term, None]] = {}
     for way in item.paths:
         ends.setdefault(way.hops[-1].step, {}).update({} if is_mediator(way.end) else {way.end: None})
-    labels = session.labels((step.predicate for step in ends), in_grace=True)
+    labels = session.labels(step.predicate for step in ends)
     by_step = [(f"what {arrow(step, labels)} leads to" * (len(ends) > 1), tuple(own)) for step, own in ends.items()]
     between = [tuple(term for term in some if not is_mediator(term)) for some in item.between]
     every = [*([("", item.ends)] if item.ends else by_step), *(("what is on the way", some) for some in between)]
@@ -158,7 +158,7 @@ def _places_of(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tupl
 
 
 def _at_place(item: EvidenceItem, terms: Sequence[Term], found: Retrieval, session: Session) -> Retrieval:
-    labels = session.labels(terms, in_grace=True)
+    labels = session.labels(terms)
     known = {one.term: one for one in found.candidates}
     answers = [replace(known.get(t) or AnswerTerm(t, labels[t]), markers=(item.marker,)) for t in terms]
     return Retrieval(Evidence([item]), tuple(answers))
@@ -223,7 +223,7 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session, *, is_on
     is_followed = session.is_trusted and (is_one or not session.is_draft_sure)
     if before == chosen or is_followed or not before:
         return replace(made, support=replace(support, path_lead=max(support.path_lead, 0.5)))
-    labels = session.labels(before, in_grace=True)
+    labels = session.labels(before)
     others = "; ".join(printable(labels[term], 60) for term in sorted(before, key=str)[:_EXAMPLES])
     gap = not_the_graphs(f"the model chose it, the ranking leads to {others}")
     return replace(made, support=replace(support, path_lead=0.0), gaps=(*made.gaps, gap))

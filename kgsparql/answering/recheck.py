@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from typing import Any, TypeAlias
 from typing import Literal as OneOf
+from typing import TypeAlias
 
 import pyoxigraph as ox
 
@@ -20,7 +20,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.user_query import CheckedQuery, GraphQueries, QueryResult, check
-from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
+from kgsparql.rdf.terms import BlankNode, Json, Literal, Term, Triple
 
 _BY_VALUE = frozenset(("integer", "int", "decimal", "double", "float", "boolean"))  # compared by their meaning
 _GIVEN_OTHERWISE = "the facts that it cites give another value than it says"
@@ -71,7 +71,7 @@ class Recheck:
         """Tell whether all could be checked that can be: nothing ran out of time or failed."""
         return not self.unknown and not any(item.verdict == "unknown" for item in self.items)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Return the outcome as a JSON object; terms and triples as N-Triples, a row as a list of terms."""
 
         def texts(rows: Iterable[Row]) -> list[list[str | None]]:

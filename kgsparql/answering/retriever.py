@@ -72,7 +72,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
             topics |= leading
     named = session.linked
     ranked = sorted(found.items(), key=lambda own: (own[0] in named, -len(own[1][2])))
-    labels = session.labels((end for end, _ in ranked[:LABELLED]), in_grace=True)
+    labels = session.labels((end for end, _ in ranked[:LABELLED]))
     return tuple(
         AnswerTerm(end, labels.get(end) or own_label(end).text, score, tuple(markers))
         for end, (score, markers, _) in ranked
@@ -132,7 +132,7 @@ def compose_from_templates(retrieval: Retrieval, say: Callable[[str], str] = str
 
 def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Labels:
     """Return a label for every term of the evidence, and of some besides."""
-    return labels_from_items(evidence, session.labels(chain(besides, *evidence.triples), in_grace=True))
+    return labels_from_items(evidence, session.labels(chain(besides, *evidence.triples)))
 
 
 class Cost(NamedTuple):

@@ -129,7 +129,9 @@ class SentenceCheck:
             called, language = replace(session.labels, known=session.compared), session.translation.language
             if not {token.text for token in tokens(text)}.isdisjoint(glossary(language).words["fillers"]):
                 return ""
-            text = translated(text, language, search, lambda term: called([term])[term]).text.rstrip("?. ")
+            text = translated(text, language, search, lambda term: called([term], in_grace=False)[term]).text.rstrip(
+                "?. "
+            )
         return re.sub(r"n['’]t\b", " not", text)
 
     def _read_statement(self, sentence: str, before: str = _SO) -> _Read:
@@ -158,7 +160,7 @@ class SentenceCheck:
         facts = (own.triple for item in self.items for own in item.triples if own.triple.predicate not in _KINDS)
         terms = dict.fromkeys(term for fact in facts for term in (fact.subject, fact.object) if isinstance(term, IRI))
         own = replace(labels, languages=self.session.labels.languages, known={})
-        named = [(term, called) for known in (labels, own) for term, called in known(terms, in_grace=True).items()]
+        named = [(term, called) for known in (labels, own) for term, called in known(terms).items()]
         named += [(link.term, text) for link in self._linked_names for text in (link.label, link.mention.text)]
         taken: list[Mention] = []
         for term, called in sorted(named, key=lambda own: -len(own[1])):

@@ -25,7 +25,7 @@ from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.set_profile import KnownSets
 from kgsparql.rdf.paths import Directions, Path
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, Labels, Term
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import glossary, lexicon
@@ -101,7 +101,7 @@ class Session:
     asked_as: str = ""
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
-    said_as: Mapping[Term, str] = field(default_factory=dict, repr=False)
+    said_as: Labels = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
     _asked: tuple[tuple[LinkedEntity, ...], Form, bool] | None = field(default=None, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)

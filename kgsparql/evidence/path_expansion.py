@@ -91,7 +91,7 @@ def expanded_items(
     for one in followed:
         named = [end for end in one.met.items if not is_mediator(end)]
         one.ends = keep([end for end in named if end != one.walk.start] or named)
-    labels = terms(end for one in followed if len(one.ends) <= LABELLED for end in one.ends)
+    labels = terms((end for one in followed if len(one.ends) <= LABELLED for end in one.ends), in_grace=False)
     for one in followed:
         one.ends = _in_natural_order(one.ends, labels)
         one.asked = _first_ends(one.ends, labels, question, SHOWN)
@@ -100,14 +100,14 @@ def expanded_items(
     _group_tables(followed, columns)
     for one in followed:
         one.ways = _rows_to_show(one, one.known, one.asked, SHOWN)
-    labels |= terms(terms_of(way.path for one in followed for way in one.ways), in_grace=True)
+    labels |= terms(terms_of(way.path for one in followed for way in one.ways))
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
         one.told = _rows_to_show(one, one.ways, told, _MAX_TOLD)
     statement_hops([way.path for one in followed for way in one.ways], terms)
     _fill_tables(followed, terms)
     asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
-    labels |= terms([*terms_of(cell for one in followed for cell in one.cells), *asides], in_grace=True)
+    labels |= terms([*terms_of(cell for one in followed for cell in one.cells), *asides])
     return [_walk_item(one, terms, labels) if one.ways else None for one in followed]
 
 
@@ -115,7 +115,7 @@ def known_item(walk: Walk, ends: Sequence[Term], cuts: tuple[Cut, ...], terms: T
     """Make the item of a walk of one step whose ends are known; only their labels are asked for."""
     (step,) = walk.path.steps
     named = [end for end in ends if not is_mediator(end)]
-    labels = terms([walk.start, step.predicate, *named], in_grace=True)
+    labels = terms([walk.start, step.predicate, *named])
     own = _in_natural_order(named, labels)
     ways = [Way(Path(walk.start, (step.hop(walk.start, end),))) for end in own]
     told = [way for way in ways if way.path.end in _first_ends(own, labels, "", _MAX_TOLD)]
@@ -126,7 +126,7 @@ def known_item(walk: Walk, ends: Sequence[Term], cuts: tuple[Cut, ...], terms: T
 def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     """Find all ways of each walk, so that what lies between is known; where they are too many, those to ``asked``."""
     todo = [
-        (one, None if len(one.walk.path.steps) > 1 and len(one.asked) < len(one.ends) <= LABELLED else one.asked)
+        (one, None if one.walk.path.is_long and len(one.asked) < len(one.ends) <= LABELLED else one.asked)
         for one in followed
     ]
     while todo:
@@ -270,7 +270,7 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
     """Tell whether a walk is about the rows of another; one that goes on and back is about other things."""
     is_same = walk.start == first.start and walk.constraints == first.constraints
     begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at - 1 :])
-    return is_same and begun == first.path.steps[:at] and len(further.steps) > 1 and not further.goes_back
+    return is_same and begun == first.path.steps[:at] and further.is_long and not further.goes_back
 
 
 def _fill_tables(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:

@@ -47,7 +47,7 @@ class TermLabels:
     notes: Notes
     languages: tuple[str, ...] = ("en",)
     known: dict[Term, str] | None = None
-    said_as: Mapping[Term, str] = field(default_factory=dict)
+    said_as: Labels = field(default_factory=dict)
     shared: Mapping[tuple[str, ...], Mapping[Term, Label]] = field(default_factory=dict)
     statements: dict[Side, Triple | None] = field(default_factory=dict)
     walked: dict[Walk, tuple[Term, ...]] = field(default_factory=dict, repr=False)
@@ -58,11 +58,12 @@ class TermLabels:
         """Get the same labels, with the graph asked however little of the budget is left."""
         return replace(self, graph=self.graph.unlimited())
 
-    def __call__(self, terms: Iterable[Term], *, in_grace: bool = False) -> dict[Term, str]:
+    def __call__(self, terms: Iterable[Term], *, in_grace: bool = True) -> dict[Term, str]:
         """Find a label for each term.
 
         :param in_grace: the terms will be shown: their labels are asked for whatever the budget says. Where even the
-            grace time is over, or the graph is lost, they are called by the ends of their IRIs.
+            grace time is over, or the graph is lost, they are called by the ends of their IRIs. ``False`` for terms
+            that are only compared, or shown if the budget allows it.
         """
         known, wanted = self.notes.labels if self.known is None else self.known, dict.fromkeys(terms)
         if new := [term for term in wanted if term not in known]:
@@ -191,7 +192,7 @@ def described_starts(evidence: Evidence, descriptions: Labels, terms: TermLabels
     """Tell paths from different things of the same name apart in the texts of the evidence."""
     all_starts = {item.marker: {path.start for path in item.paths} for item in evidence}
     starts = {marker: own.pop() for marker, own in all_starts.items() if len(own) == 1 and own <= descriptions.keys()}
-    labels = terms(starts.values())
+    labels = terms(starts.values(), in_grace=False)
     shared = Counter(labels.values())
     described = []
     for item in evidence:

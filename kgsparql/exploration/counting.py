@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import GRAPH_FAILED, InputError, StoreError
@@ -24,7 +23,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, PrefixMap, Term, parse_term, whole_number
+from kgsparql.rdf.terms import IRI, Json, PrefixMap, Term, parse_term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import COUNTS, RESPONSE_FILE, ResponseCache
@@ -124,7 +123,7 @@ def counted(graph: KnowledgeGraph, query: Query, select: Callable[[Query], Solut
     return found
 
 
-def graph_info(graph: KnowledgeGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> dict[str, Any]:
+def graph_info(graph: KnowledgeGraph, labels: Labels, prefixes: PrefixMap, *, shown: int) -> Json:
     """Count sources, triples, named graphs, commonest classes and predicates, as a JSON object.
 
     A triple that is in several named graphs counts once. ``missing`` says what an endpoint could not count, and why.
@@ -186,7 +185,7 @@ class _Counter:
 
     def described(
         self, what: str, counts: Sequence[tuple[Term, int]], labels: Labels, prefixes: PrefixMap
-    ) -> list[dict[str, Any]]:
+    ) -> list[Json]:
         """Write terms with their counts, CURIEs and labels."""
         named = {}
         with self._noting_missing(f"labels of {what}", "read"):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from kgsparql.dataclasses import frozen
-from kgsparql.rdf.terms import IRI, Term, local_name, printable
+from kgsparql.rdf.terms import IRI, Labels, local_name, printable
 
 
 class Note(str):
@@ -58,7 +57,7 @@ class Cut:
     def __str__(self) -> str:
         return self.said({})
 
-    def said(self, labels: Mapping[Term, str]) -> str:
+    def said(self, labels: Labels) -> str:
         """Return a line for the reader: terms by their labels, or by the end of their IRIs, predicates as arrows.
 
         >>> Cut("ends", 9, where="<http://e.org/Ann> ^<http://e.org/worksAt>/<http://e.org/knows>").said({})
@@ -72,7 +71,7 @@ class Cut:
         return f"{self.what}{whose}: at most {self.limit:,} of {self.known:,} taken"
 
 
-def _readable_place(where: str, labels: Mapping[Term, str]) -> str:
+def _readable_place(where: str, labels: Labels) -> str:
     """Return a place with labels in place of IRIs: first, and after a dash, stands a term; elsewhere a step."""
 
     def name(found: re.Match[str]) -> str:

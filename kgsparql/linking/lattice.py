@@ -122,11 +122,13 @@ class Lattice:
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
 
+    def _gap_before(self, i: int) -> str:
+        return self.question[self.tokens[i - 1].end : self.tokens[i].start]
+
     def _is_marked(self, i: int) -> bool:
         """Whether the capital of a word marks a name: `I`, and the first word of a sentence, have one anyway."""
-        between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
         is_long = self.tokens[i].end - self.tokens[i].start > 1
-        return is_long and self._is_capital(i) and not any(char in ".?!:" for char in between)
+        return is_long and self._is_capital(i) and not any(char in ".?!:" for char in self._gap_before(i))
 
     @cached_property
     def by_letters(self) -> tuple[LinkCandidate, ...]:
@@ -218,7 +220,7 @@ class Lattice:
         """Whether a word may be a noun that the one before it describes: not of `where Italian is spoken`."""
         if place not in self._content or is_past_form(self.tokens[place].text):
             return False
-        return self.question[self.tokens[place - 1].end : self.tokens[place].start].isspace()
+        return self._gap_before(place).isspace()
 
     def rows_with(self, forms: Sequence[str], kind: Kind, places: Sequence[int], *, limit: int = 100) -> list[LabelRow]:
         """Find the rows of a kind whose label has one of some words at one of these places, such as -1 for the last."""
@@ -321,13 +323,12 @@ class Lattice:
             return
         run: list[int] = []
         for i in range(1, len(self.tokens)):
-            between = self.question[self.tokens[i - 1].end : self.tokens[i].start]
-            if len(run) == 1 and not _QUOTES.isdisjoint(between):
+            gap = self._gap_before(i)
+            if len(run) == 1 and not _QUOTES.isdisjoint(gap):
                 run = []  # what it is stands before a name in quotation marks: City 'Aberdeen'
             if self._is_name(i):
                 run.append(i)
             if run and (not self._is_name(i) or i == len(self.tokens) - 1):
-                gap = self.question[self.tokens[i - 1].end : self.tokens[i].start]
                 is_adjective = len(run) == 1 and i not in run and i in self._small and gap.isspace()
                 counts = self.vocabulary.counts
                 if not is_adjective and not all(counts.get(self.tokens[j].text) for j in run):

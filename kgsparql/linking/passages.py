@@ -19,7 +19,7 @@ from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention,
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import stop_words, tokens
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.rdf.terms import IRI, Json, printable
 from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import (
     MANIFEST,
@@ -77,7 +77,7 @@ class Passages:
         return None if self._locate is None else Tables(self._locate() / FOLDER)
 
     @cached_property
-    def _index_manifest(self) -> dict[str, Any]:
+    def _index_manifest(self) -> Json:
         """What was indexed; empty for nothing."""
         manifest = self._open_tables.manifest() if self._open_tables else None
         return manifest if manifest and manifest.get("recipe") == RECIPE else {}
@@ -249,7 +249,7 @@ class _Writer:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     documents: int = 0
 
-    def write(self, tables: Tables, files: Sequence[Path], directory: Path) -> dict[str, Any]:
+    def write(self, tables: Tables, files: Sequence[Path], directory: Path) -> Json:
         """Write and index the table; return what the manifest says about it."""
         import pyarrow as pa
 
@@ -272,7 +272,7 @@ class _Writer:
             "skipped": self.skipped,
         }  # fmt: skip
 
-    def _passage_rows(self, files: Sequence[Path], directory: Path) -> Iterator[dict[str, Any]]:
+    def _passage_rows(self, files: Sequence[Path], directory: Path) -> Iterator[Json]:
         for done, path in enumerate(files):
             self.progress("reading documents", done, len(files))
             name, text = path.relative_to(directory).as_posix(), text_of(path)
@@ -283,7 +283,7 @@ class _Writer:
             yield from self._rows_of_text(name, text)
         self.progress("reading documents", len(files), len(files))
 
-    def _rows_of_text(self, document: str, text: str) -> Iterator[dict[str, Any]]:
+    def _rows_of_text(self, document: str, text: str) -> Iterator[Json]:
         for start, end in passage_spans(text, tokens=self.passage_tokens, overlap=self.passage_tokens // _OVERLAP):
             mentions = self.gazetteer.mentions(text[start:end])
             yield {

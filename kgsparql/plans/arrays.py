@@ -15,7 +15,7 @@ from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import decimal
 from kgsparql.rdf.paths import Direction, PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, parse_term, printable
+from kgsparql.rdf.terms import IRI, Json, Literal, parse_term, printable
 from kgsparql.schema.dating import Dates
 
 MAX_DEPTH = 12  # levels of arrays in a plan
@@ -127,7 +127,7 @@ _WORD_OF = {
     for word, (kind, _) in forms.items()
     if word not in (*_SUMMARIES, *_ARITHMETIC)
 }
-_ENDS: dict[str, dict[str, Any]] = {
+_ENDS: dict[str, Json] = {
     "comparison": dict(zip(_COMPARISONS, _COMPARISONS, strict=True)),
     "summary": dict(zip(_SUMMARIES, _SUMMARIES, strict=True)),
     "order": {"desc": True, "asc": False},
@@ -294,9 +294,9 @@ class _Reader:
         direction: Direction = "inverse" if one.endswith("<") else "forward"
         return Step(self.iri("predicate", one.rstrip("<>")), direction, one != written)
 
-    def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def options(self, given: Mapping[str, Any]) -> Json:
         """What is said about the rows of a table, by the names of its fields."""
-        found: dict[str, Any] = {}
+        found: Json = {}
         for name, value in given.items():
             own, kind = _OPTIONS.get(name, ("", None))
             if value is not None and type(value) is not kind:
@@ -334,7 +334,7 @@ def _unlike(sort: str, written: Any) -> PlanError:
     return PlanError(f"no {sort} is written so: {printable(str(written), 80)}")
 
 
-def written_plan(plan: a.Plan) -> dict[str, Any]:
+def written_plan(plan: a.Plan) -> Json:
     """The object of a plan for a file: its names, and the arrays over them.
 
     >>> written_plan(a.Count(a.Instances(IRI("http://e.org/City"))))

@@ -274,7 +274,7 @@ class KnownGraph:
         for part in parts(made):
             repeated = [step.predicate for step in part.path.steps if step.is_repeated] if hasattr(part, "path") else []
             if len(repeated) > 1:  # up and down again, or down by two names of one thing
-                doubts.append(unsaid(self.labels(repeated, in_grace=True)[repeated[-1]]))
+                doubts.append(unsaid(self.labels(repeated)[repeated[-1]]))
         return replace(reading, plan=made, doubts=tuple(dict.fromkeys(doubts)))
 
     def _all_steps(self, part: Any, *, is_within: bool = False, sort: str = "") -> Any:
@@ -290,7 +290,7 @@ class KnownGraph:
         """Whether what a path leads to may be when, where or who something is."""
         if kind == "time":
             if use.kind in {"date", "time", "item"}:
-                called = self.labels(use.ends, in_grace=True) if use.kind == "item" else {}
+                called = self.labels(use.ends) if use.kind == "item" else {}
                 return use.kind != "item" or 2 * sum(map(is_year, called.values())) > len(use.ends)
             return 2 * sum(is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
         return kind not in {"agent", "place"} or use.kind in {"item", "text"}
@@ -299,7 +299,7 @@ class KnownGraph:
 
     def name(self, terms: Iterable[Term]) -> None:
         """Read what terms are called."""
-        self.labels(terms, in_grace=True)
+        self.labels(terms)
 
     def classes_of(self, terms: Iterable[Term]) -> dict[Term, frozenset[IRI]]:
         """The classes of terms, with those above."""
@@ -344,7 +344,7 @@ class KnownGraph:
         if self.predicates and not shared.known.predicates:
             unused = self.profiler.vocabulary.relations.keys() - {*self.predicates}  # what others state
             told = sorted(shared.graph.held(TOLD) | unused, key=str)
-            labels = replace(self.labels, said_as={})((*self.predicates, *unused))
+            labels = replace(self.labels, said_as={})((*self.predicates, *unused), in_grace=False)
             more, own = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
             for one in (*self.predicates, *told):
                 label = labels.get(one) or own_label(one).text
@@ -369,7 +369,7 @@ class KnownGraph:
         for predicate in self.predicates_called(sorted(lexicon.sexes)) if sexes else ():
             path = Step(predicate).path
             found = sorted(self.members(a.Ends(items, path)), key=str)
-            called = self.labels(found, in_grace=True).values()
+            called = self.labels(found).values()
             if called and not any(sexes.isdisjoint(words(normalised(name))) for name in called):
                 return not self.has_items(a.Lacks(items, path))
         return False

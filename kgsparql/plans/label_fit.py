@@ -73,13 +73,13 @@ class LabelFit:
         self.form = _Remembered(self._read_form).__getitem__
 
     def _read_text(self, predicate: IRI) -> str:
-        return self._plain(self.labels([predicate], in_grace=True)[predicate])
+        return self._plain(self.labels([predicate])[predicate])
 
     def read(self, predicates: Iterable[IRI]) -> None:
         """Read the labels of predicates that were not read before, together."""
         new = [predicate for predicate in dict.fromkeys(predicates) if predicate not in self._texts]
         if new:
-            named = self.labels(new, in_grace=True)
+            named = self.labels(new)
             for predicate in new:
                 self._texts[predicate] = self._plain(named[predicate])
 
@@ -186,7 +186,7 @@ class LabelFit:
 
     def names(self, classes: Collection[IRI]) -> list[str]:
         """The names of classes, in small letters."""
-        found = self.labels(list(classes), in_grace=True)
+        found = self.labels(list(classes))
         return [split_camel_case(found[kind]).lower() for kind in classes]
 
     def roots_of(self, classes: Collection[IRI]) -> frozenset[str]:

@@ -312,7 +312,7 @@ class PlanCompiler:
         """What is measured of the items of a set, which are bound to ``x``."""
         match measure:
             case a.Value(path, kind, _):
-                value, holders = self.new("v"), (self.new("i"),) if len(path.steps) > 1 else ()
+                value, holders = self.new("v"), (self.new("i"),) if path.is_long else ()
                 if (amounts := self._amounts_at(measure)) is not None:
                     group = self.along(x, path, value, holders, unit := self.new("u"))
                     key, is_known = amounts.in_one_unit(value, unit, measure.unit)

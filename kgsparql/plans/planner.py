@@ -211,7 +211,7 @@ class Planner:
     def _leaps(self, how: Sequence[Match]) -> tuple[Gap, ...]:
         """Doubt a path whose first steps no word names, though words name others: books `by` somebody's child."""
         for words, path in how:
-            if len(path.steps) == 1:
+            if path.is_direct:
                 continue
             named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
             odd = [step.predicate for step, own in zip(path.steps[:-1], named, strict=False) if own < NEAR]

@@ -246,7 +246,7 @@ class Predicating(NamedWords):
         quantity = Quantity(comparison, chunk)
         on_the_way = [*self._on_the_way(given, quantity)]
         if on_the_way:  # of that prize, not of any that the winner got
-            options = [one for one in options if len(one.path.steps) == 1]
+            options = [one for one in options if one.path.is_direct]
         kept = [
             self.measuring.keep(given, one, quantity).leaving_out(self.measuring.unsaid_by(one, words))
             for one in options

@@ -323,7 +323,7 @@ class Restricting(NamedWords):
 
     def _named_more(self, given: Denotation, one: Denotation) -> Iterator[Gap]:
         """Doubt that something is missing which may be said in another way: no port, but a home port."""
-        if not (isinstance(one.items, a.Has) and one.items.to is None and len(one.items.path.steps) == 1):
+        if not (isinstance(one.items, a.Has) and one.items.to is None and one.items.path.is_direct):
             return
         (own,) = one.items.path.steps
         said = self.fit.label_roots(own.predicate)
@@ -417,7 +417,7 @@ class Restricting(NamedWords):
                 if middle.items is None or one.items is None:
                     continue
                 way = middle.path
-                if isinstance(middle.items, a.Ends) and len(way.steps) == 1:  # a step back never leads to the start
+                if isinstance(middle.items, a.Ends) and way.is_direct:  # a step back never leads to the start
                     others: a.ItemSet = ends(middle.items, back(way))
                 else:
                     others = a.Minus(a.Ends(middle.items, back(way)), one.items)

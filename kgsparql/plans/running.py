@@ -25,7 +25,7 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import duration_of
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, whole_number
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, Triple, whole_number
 from kgsparql.schema.amounts import unit_text
 from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 
@@ -88,7 +88,7 @@ class Computed:
     directly: int | None = None
     retired: int = 0
     twins: int = 0
-    units: Mapping[Term, str] = field(default_factory=dict)
+    units: Labels = field(default_factory=dict)
 
     @property
     def value(self) -> Term | None:

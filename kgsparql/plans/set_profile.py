@@ -128,7 +128,7 @@ class KnownSets:
     def steps_from(self, term: IRI) -> Iterator[PredicatePath]:
         """Yield where each step from a term leads, as far as that was read."""
         for items, ends in self.samples.items():
-            if isinstance(items, a.Ends) and items.start == a.Items((term,)) and len(items.path.steps) == 1:
+            if isinstance(items, a.Ends) and items.start == a.Items((term,)) and items.path.is_direct:
                 yield PredicatePath(items.path, ends)
 
 
@@ -416,7 +416,7 @@ class Profiler:
 
 def _is_of_class(items: a.ItemSet) -> bool:
     """Whether a set is that of a class, or what one step leads to from there."""
-    near = items.start if isinstance(items, a.Ends) and len(items.path.steps) == 1 else items
+    near = items.start if isinstance(items, a.Ends) and items.path.is_direct else items
     return isinstance(near, a.Instances)
 
 

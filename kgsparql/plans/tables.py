@@ -123,7 +123,7 @@ class TablePlanner:
             return
         positions = self.phrases.positions(phrase.chunks)
         called = {root(word) for word in (*self.lexicon.count_words, *self.phrases.connector.at(positions))}
-        near = [one for one in self.phrases.measuring.measures(key, positions) if len(one.path.steps) == 1]
+        near = [one for one in self.phrases.measuring.measures(key, positions) if one.path.is_direct]
         for option in near[:_TRIED]:
             own = fit.label_roots(option.last)
             if own <= called and not own.isdisjoint(map(root, self.lexicon.count_words)):

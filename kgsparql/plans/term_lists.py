@@ -26,7 +26,7 @@ from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, normalised, printable, whole_number
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, local_name, normalised, printable, whole_number
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 from kgsparql.reading.form import Form
 
@@ -119,7 +119,7 @@ class TermLists:
     :param left_out: what there are more of than are listed: `predicates`.
     """
 
-    labels: Mapping[Term, str] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     names: dict[str, ListedName] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
@@ -130,9 +130,7 @@ class TermLists:
         self.names[called] = name
         self.lines.append(f"{called} {line}")
 
-    def add_entities(
-        self, entities: Mapping[IRI, tuple[IRI, ...]], known: Mapping[Term, str], asked: Sequence[str]
-    ) -> None:
+    def add_entities(self, entities: Mapping[IRI, tuple[IRI, ...]], known: Labels, asked: Sequence[str]) -> None:
         """Entities, each with the others of its name.
 
         :param known: what each is, where that is known: its classes, or what tells it from another of its name.
@@ -267,7 +265,7 @@ class TermLister:
             *entities, *classes, *(kind for own in kinds_of.values() for kind in own),
             *(t for one in kept for t in one.terms),
         ]  # fmt: skip
-        lists = TermLists(self.labels(shown, in_grace=True))
+        lists = TermLists(self.labels(shown))
         known: dict[Term, str] = {term: ", ".join(lists.labels[kind] for kind in own) for term, own in kinds_of.items()}
         namesakes = namesake_groups((term, lists.labels[term]) for term in entities)
         known |= descriptions_of(namesakes, self.labels) if namesakes else {}
@@ -284,11 +282,11 @@ class TermLister:
 
         One that the question tells apart by its IRI, such as the number of a part, is meant alone.
         """
-        labels = self.labels(entities, in_grace=True)
+        labels = self.labels(entities)
         keys = {normalised(labels[term]) for term in entities}
         rows = [] if self.linker is None else self.linker.search.offline().exact(keys)
         others = {IRI(row.iri): row.key for row in rows if row.kind == "entity"}
-        labels = self.labels([*entities, *list(others)[: _NAMESAKES * len(keys)]], in_grace=True)
+        labels = self.labels([*entities, *list(others)[: _NAMESAKES * len(keys)]])
         named: dict[str, list[IRI]] = defaultdict(list)
         for term in dict.fromkeys([*entities, *others]):
             if term in labels and len(named[normalised(labels[term])]) < _NAMESAKES:
@@ -348,7 +346,7 @@ class TermLister:
     def find_names(self, found: Sequence[ListedPredicate]) -> None:
         """Find the predicates whose ends are read by their names: numbers, such as a year, or several of one name."""
         ends = {t: one for one in found if not one.ends for t in one.items}
-        labels = self.labels(ends, in_grace=True)
+        labels = self.labels(ends)
         for one in found:
             names = [labels[t] for t in one.items if ends.get(t) is one]
             numbers = bool(names) and kind_at_end([Literal(name) for name in names]) == "number"
@@ -385,6 +383,6 @@ class TermLister:
 
     def fits(self, terms: Sequence[IRI]) -> dict[IRI, float]:
         """How many words of the question the names of terms account for."""
-        names = self.labels(terms, in_grace=True)
+        names = self.labels(terms)
         texts = [self.asked.read.texts[at] for at in self.asked.content]
         return dict(zip(terms, self.fit.covered(texts, [names[term] for term in terms]), strict=True))

@@ -141,7 +141,7 @@ class Writer:
             noun = f"{counted}" if isinstance(measure, a.HowMany) else self._noun(path)
             more = SimpleNamespace(counted=counted, noun=noun)
             features |= marked(
-                short=counted.kind == "theirs" and counted.is_plain, chained=len(path.steps) > 1,
+                short=counted.kind == "theirs" and counted.is_plain, chained=path.is_long,
                 long=re.search(" (?:whose|that) ", noun), says_year=_YEAR.search(noun),
             )  # fmt: skip
         if isinstance(value, IRI | Literal):

@@ -141,6 +141,16 @@ class PropertyPath(NamedTuple):
 
     steps: tuple[Step, ...]
 
+    @property
+    def is_direct(self) -> bool:
+        """Tell whether it has one step."""
+        return len(self.steps) == 1
+
+    @property
+    def is_long(self) -> bool:
+        """Tell whether it has several steps."""
+        return len(self.steps) > 1
+
     @classmethod
     def of(cls, *steps: str) -> PropertyPath:
         """From texts: an IRI, with ``^`` before it for the inverse direction, and ``+`` after it for once or more.

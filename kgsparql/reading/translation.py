@@ -252,7 +252,7 @@ class _Translator:
         at = 0
         while at < len(self.tokens):
             unit, end = self._unit_at(at)
-            before = self.question[self.tokens[at - 1].end : self.tokens[at].start] if at else ""
+            before = self._gap_before(at) if at else ""
             if unit is not None:
                 if (sign := _STOPS.search(before)) is not None:
                     start = self.tokens[at - 1].end + sign.start()

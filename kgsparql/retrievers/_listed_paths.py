@@ -68,7 +68,7 @@ class Enumeration:
         """Add paths, but for those over a term's class, to what only joins others, and from the start to itself."""
         for path, ends in found:
             is_none = not self.to_nodes.isdisjoint(path.steps[-1:])
-            to_itself = len(path.steps) == 1 and ends == (self.link.term,)
+            to_itself = path.is_direct and ends == (self.link.term,)
             if path not in self.ends and Step(RDF_TYPE) not in path.steps and not (to_itself or is_none):
                 self.ends[path] = ends[:SAMPLE]
 
@@ -88,16 +88,16 @@ def enumerate_paths(
     enumerations = [Enumeration(link, ends={PropertyPath(()): (link.term,)}, to_nodes=to_nodes) for link in links]
 
     def note_cut(start: IRI, what: str, limit: int, known: int | None, message: str) -> None:
-        name = session.labels([one.term for one in links], in_grace=True)[start]
+        name = session.labels([one.term for one in links])[start]
         session.notes.add_cuts([Cut(what, limit, known, name, f"paths from {name}: {message}")])
 
     def keep(enumeration: Enumeration, level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
         start = enumeration.link.term
         enumeration.add(level)
-        paths = [found.path for found in level if len(found.path.steps) > 1 or found.ends != (start,)]
+        paths = [found.path for found in level if found.path.is_long or found.ends != (start,)]
         if len({p for path in paths for p in path.predicates}) <= _MANY_PREDICATES:
             return paths
-        if len(paths[0].steps) > 1:
+        if paths[0].is_long:
             return paths if max_hops is not None else ()
         if len(paths) <= first_steps:
             return paths
@@ -144,7 +144,7 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
     Then a path leads from the prize that two people shared, not from every prize that one of them received.
     """
     others = others_named(enumeration.link, session)
-    one_step = [path for path in enumeration.paths if len(path.steps) == 1]
+    one_step = [path for path in enumeration.paths if path.is_direct]
     steps = [path.steps[0] for path in one_step if any(map(is_mediator, enumeration.ends[path]))]
     if not others or not steps:
         return
@@ -284,7 +284,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
     """List the paths for a reader, numbered: start, predicates, number of ends, and some of the ends."""
     predicates = [p for one in found for p in one.path.predicates]
     examples = [end for one in found for end in one.ends[:_EXAMPLE_ENDS]]
-    labels = session.labels([*predicates, *examples, *(one.link.term for one in found)])
+    labels = session.labels([*predicates, *examples, *(one.link.term for one in found)], in_grace=False)
     walks = []
     for one in found:
         nodes = f", {1 + len(one.others)} nodes" if one.others else ""

@@ -21,7 +21,7 @@ from typing import Literal as OneOf
 
 from kgsparql.answering.retriever import AUTO, Retriever, did_you_mean
 from kgsparql.errors import OptionError
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Json, printable
 
 _GROUP = "kgsparql.retrievers"
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -146,7 +146,7 @@ def _type_alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in {Union, types.UnionType, OneOf} else (hint,)
 
 
-def description_of(method: type[Retriever]) -> dict[str, Any]:
+def description_of(method: type[Retriever]) -> Json:
     """Describe a method by its class, its docstring and its fields, as one JSON object.
 
     :return: also its ``cost``: of each thing that it spends the most on one question, ``where`` this has properties.

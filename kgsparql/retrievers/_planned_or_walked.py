@@ -226,9 +226,9 @@ def told_of_fact(session: Session) -> Retrieval | None:
     rivals = [item.marker for item in others if item.ends != first.ends]
     rivals += [end.value for end in first.ends[1:] if is_time and isinstance(end, Literal)]
     told = {item.triples[0].triple for item in found}
-    rivals += [triple_text(fact, session.labels(fact, in_grace=True)) for fact in computed.facts if fact not in told]
+    rivals += [triple_text(fact, session.labels(fact)) for fact in computed.facts if fact not in told]
     gaps = [rival(one, first.marker) for one in rivals[:1]]
-    labels = session.labels(first.ends, in_grace=True)
+    labels = session.labels(first.ends)
     answers = tuple(AnswerTerm(end, labels[end], 1.0, (first.marker,)) for end in first.ends)
     text = f"{'; '.join(one.label for one in answers)} [{first.marker}]\n({first.text})"
     draft, doubts = Draft(text, answers, (Claim(first.text, (first.marker,)),), sufficient=True), (*read.gaps, *gaps)
@@ -257,7 +257,7 @@ def _told_of(fact: Triple, session: Session) -> Iterator[tuple[Step, EvidenceIte
                 hops = [[Step(own).hop(node, part) for own, part in form] + [step.hop(node, end)] for node, end in said]
                 triples = dict.fromkeys([fact, *(hop.triple for some in hops for hop in some)])
                 ends = tuple(dict.fromkeys(end for _, end in said))
-                labels = session.labels([*fact, step.predicate, *ends], in_grace=True)
+                labels = session.labels([*fact, step.predicate, *ends])
                 text = f"({triple_text(fact, labels)}) {arrow(step, labels)} {'; '.join(labels[end] for end in ends)}"
                 query = _said_of(form, step.predicate, direction)
                 yield step, EvidenceItem("path", text, tuple(map(CitedTriple, triples)), query, score=1.0, ends=ends)

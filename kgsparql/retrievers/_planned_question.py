@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Retrieval, Support
@@ -18,7 +17,7 @@ from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import in_words
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.form import described
 from kgsparql.reading.gaps import rival
@@ -76,7 +75,7 @@ class PlannedQuestion:
     computed: Computed | None
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
-    labels: Mapping[Term, str]
+    labels: Labels
     confidence: float = 0.0
 
 
@@ -125,7 +124,7 @@ def planned_question(session: Session) -> PlannedQuestion:
     named = [(own, term) for own in chunks for term in (*(name.term for name in own.entities), *own.classes)]
     terms: list[Term] = [term for _, term in named]
     terms += [term for _, plan in plans for term in sorted(terms_in(plan), key=str)]
-    labels = session.labels([*terms, *(() if computed is None else computed.terms)], in_grace=True)
+    labels = session.labels([*terms, *(() if computed is None else computed.terms)])
     candidates = []
     for own, plan in plans:
         left = dict.fromkeys(found.asked.read.raw[doubt.position] for doubt in own.doubts if doubt.position >= 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kgsparql.answering import coverage
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, InferenceStep, Retrieval
@@ -28,7 +28,7 @@ from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
-from kgsparql.rdf.terms import Labels, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import Json, Labels, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.reading.gaps import not_the_graphs
 from kgsparql.retrievers._walking import is_opaque, item_of_ways, places_by_likeness, query_through
@@ -36,7 +36,7 @@ from kgsparql.retrievers._walking import is_opaque, item_of_ways, places_by_like
 _MAX_NAME = 90  # characters, so that the number after it is never cut off
 _ENDS_READ = 20  # of a line, that a model reads; it can choose no other
 _MAX_HOPS = 6  # of a chain through the facts that a model used
-MEMBERS: dict[str, Any] = {
+MEMBERS: Json = {
     "enough": bool, "steps": [{"used": [str], "start": int, "end": int, "says": str}], "reasoning": str,
     "answers": [int], "used": [str], "quote": str,
 }  # fmt: skip
@@ -262,7 +262,7 @@ def answered(
     if made is None or (draft := made.draft) is None:
         return None
     steps, own = checked_steps(said, sheet, made.evidence)
-    labels = session.labels(lost[:3], in_grace=True)
+    labels = session.labels(lost[:3])
     names = "; ".join(printable(label, 60) for label in labels.values())
     gaps = (*made.gaps, *([not_the_graphs(f"no facts lead to {names}")] if lost else []), *([_OWN_STEP] if own else []))
     if any(way.property_path.goes_back for way in chains):  # who shares a country is asked for in so many words
@@ -311,7 +311,7 @@ def _parts_of(
 
 
 def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Retrieval:
-    evidence, labels = Evidence([replace(item, marker="")]), session.labels(terms, in_grace=True)
+    evidence, labels = Evidence([replace(item, marker="")]), session.labels(terms)
     answers = (AnswerTerm(term, labels[term], markers=(evidence[0].marker,)) for term in terms)
     return Retrieval(evidence, tuple(answers))
 

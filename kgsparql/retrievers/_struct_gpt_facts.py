@@ -178,7 +178,7 @@ def _fetched_neighbours(
     """
     found = groups_of(wanted, session, limit=limit)
     iris = list(dict.fromkeys(end for group in found.items for end in group.neighbours if isinstance(end, IRI)))
-    session.labels([*topics, *iris])
+    session.labels([*topics, *iris], in_grace=False)
     beyond: Mapping[Term, Sequence[Hop]] = {}
     if not any(is_opaque(topic, session) for topic in topics):
         mediators = [end for end in iris if is_opaque(end, session)]

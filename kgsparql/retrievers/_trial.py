@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from operator import and_
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kgsparql.answering.choosing import READING, reading_call
 from kgsparql.budget import Budget, Usage
@@ -28,7 +28,7 @@ from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import rows_from_facts
 from kgsparql.plans.term_lists import TermLists
-from kgsparql.rdf.terms import IRI, Literal, Triple, printable
+from kgsparql.rdf.terms import IRI, Json, Literal, Triple, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.resources import packaged_toml
 from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
@@ -45,12 +45,12 @@ _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
 
 
-_Item = dict[str, Any]
+_Item = Json
 """A question with paths, of which the first is right; a list may lack that, and then none is to be chosen."""
 
 
 @cache
-def bundled() -> dict[str, Any]:
+def bundled() -> Json:
     """Return the questions, terms and facts of the trial, as their file has them."""
     return packaged_toml("retrievers/trial.toml")
 

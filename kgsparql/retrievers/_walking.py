@@ -84,7 +84,7 @@ def candidates_by_start(paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]
     :param paths: each with its start and the kinds along it.
     """
     places = grouped((start, place) for place, (start, _, _) in enumerate(paths))
-    labels = session.compared_labels([p for _, path, _ in paths for p in path.predicates], in_grace=True)
+    labels = session.compared_labels([p for _, path, _ in paths for p in path.predicates])
 
     scores, worded = np.zeros(len(paths)), _WORDED_FOR_A_MODEL if session.model else _WORDED
     for start, own in places.items():
@@ -141,7 +141,7 @@ def _examples_of(offered: Sequence[NextStep], session: Session) -> list[str]:
         last = one.way.hops[-1].start if one.way.hops else None
         ends = (end for end in dict.fromkeys(near.get((one.way.end, one.step), ())) if end != last)
         examples.append(list(islice(ends, _EXAMPLES_OF_STEP)))
-    labels = session.labels([term for ends in examples for term in ends])
+    labels = session.labels([term for ends in examples for term in ends], in_grace=False)
     return ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
 
 
@@ -198,7 +198,7 @@ def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Ses
     """Note, once, if no path has a word of the question, so that a ranker by words cannot order them."""
     if not isinstance(session.ranker, BM25Ranker):
         return
-    labels = session.labels((p for path, _ in paths for p in path.predicates), in_grace=True)
+    labels = session.labels((p for path, _ in paths for p in path.predicates))
     texts = {" ".join((*(labels[p] for p in path.predicates), *kinds[1:])) for path, kinds in paths}
     if len(texts) > 1 and not session.ranker.rank(session.masked_question, sorted(texts)).any():
         note = (
@@ -211,7 +211,7 @@ def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Ses
 def answers_of(found: Iterable[tuple[Term, float, str]], session: Session) -> list[AnswerTerm]:
     """Make each term an answer, with its best score and the markers of all items that it is in."""
     held = grouped((term, (score, marker)) for term, score, marker in found)
-    labels = session.labels(held, in_grace=True)
+    labels = session.labels(held)
     return [
         AnswerTerm(term, labels[term], max(own)[0], tuple(marker for _, marker in own)) for term, own in held.items()
     ]
@@ -332,12 +332,12 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
     """
     forward: dict[tuple[Term, frozenset[Term]], set[IRI]] = {}
     for line in lines:
-        if len(line.path.steps) == 1 and line.path.steps[0].direction == "forward":
+        if line.path.is_direct and line.path.steps[0].direction == "forward":
             forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.steps[0].predicate)
 
     def is_repeated(line: Line) -> bool:
         step, ends = line.path.steps[0], frozenset(line.ends)
-        is_one_inverse = len(line.path.steps) == 1 and step.direction == "inverse" and len(ends) > 1
+        is_one_inverse = line.path.is_direct and step.direction == "inverse" and len(ends) > 1
         return is_one_inverse and bool(forward.get((line.start, ends), set()) - {step.predicate})
 
     return [line for line in lines if not is_repeated(line)]
@@ -346,7 +346,7 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
 def telling_lines(lines: Sequence[Line], session: Session) -> list[Line]:
     """Keep the lines that say something: none that only repeats a name or goes in a circle, no two that read alike."""
     between = [way.terms[-2] for line in lines for way in line.ways[:1] if isinstance(way.end, Literal)]
-    labels = session.labels([*between, *(p for line in lines for p in line.path.predicates)])
+    labels = session.labels([*between, *(p for line in lines for p in line.path.predicates)], in_grace=False)
 
     def says_nothing(way: Path) -> bool:
         is_name = isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
@@ -366,7 +366,7 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
     Those that lead back along a predicate of the same name come last, unless others with the same are asked for.
     """
     scored = candidates_of_ways([line.ways for line in lines], session)
-    labels = session.labels((p for line in lines for p in line.path.predicates), in_grace=True)
+    labels = session.labels(p for line in lines for p in line.path.predicates)
     others = session.asked.asks_for_others
     candidates = []
     for line, candidate in zip(lines, scored, strict=True):
@@ -374,7 +374,7 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
             labels[a.predicate] == labels[b.predicate] and a.direction != b.direction
             for a, b in pairwise(line.path.steps)
         )
-        group = frozenset(line.ends) if len(line.path.steps) > 1 else None
+        group = frozenset(line.ends) if line.path.is_long else None
         candidates.append(replace(candidate, score=(candidate.score or 0.0) - _WAY_BACK_PENALTY * back, group=group))
     return candidates
 
@@ -388,16 +388,16 @@ def line_items(
     """
     shown = [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in scored]
     ways = [way for line, _ in shown for way in line.ways]
-    session.labels([*terms_of(ways), *named], in_grace=True)
+    session.labels([*terms_of(ways), *named])
     statement_hops(ways, session.labels)
     return [_line_item(line, score, session) for line, score in shown]
 
 
 def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
     walk = line.ways[0].walk
-    is_long = len(walk.path.steps) > 1
+    is_long = walk.path.is_long
     is_whole = line.exact and line.count == len(line.ways)
-    labels = session.labels([walk.start, *walk.path.predicates], in_grace=True)
+    labels = session.labels([walk.start, *walk.path.predicates])
     known = line.count if line.exact else None
     cut = Cut("ends", len(line.ways), known, walk_text(walk, labels))
     every = path_queries.walk_triples(walk, limit=1_000)  # blank nodes, not shown, too

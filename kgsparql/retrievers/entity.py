@@ -186,7 +186,7 @@ class Entity(Retriever):
         ]
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(lines[c.number].path)))
         named = session.linked
-        own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path.steps) == 1]
+        own = [c for c in candidates if lines[c.number].start in named and lines[c.number].path.is_direct]
         purpose, most = "lines around the entities", self.top_k_paths
         chosen = ranked_choices(own, purpose, (most + 1) // 2, session)
         taken = {choice.candidate.number for choice in chosen}
@@ -229,7 +229,7 @@ def _with_ends(
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
     with_ends = []
     for item, (line, _) in zip(items, lines, strict=True):
-        if item.cuts or len(line.path.steps) > 1 or len(line.ends) < 2:
+        if item.cuts or line.path.is_long or len(line.ends) < 2:
             with_ends.append(item)
             continue
         walk = line.ways[0].walk
@@ -277,7 +277,7 @@ def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float]) -> 
 
 
 def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], session: Session) -> Iterator[_Chunk]:
-    names = session.labels([*similarity, *(text.predicate for text in about)], in_grace=True)
+    names = session.labels([*similarity, *(text.predicate for text in about)])
     keys: dict[str, list[str]] = {}
     for term in similarity:
         keys.setdefault(normalised(names[term]), []).append(term.value)
@@ -304,7 +304,7 @@ def _best_part(text: str, session: Session) -> str:
 def _entity_cards(terms: Iterable[IRI], groups: Iterable[NeighbourGroup], session: Session) -> Iterator[_Chunk]:
     """Make a card for each entity: its literals, then its links, as many as a passage holds."""
     shown = _facts_on_cards(terms, groups)
-    names = session.labels(_card_terms(shown), in_grace=True)
+    names = session.labels(_card_terms(shown))
     for term, facts in shown.items():
         text, kept = names[term], list[Hop]()
         left = PASSAGE_TOKENS * BYTES_PER_TOKEN - len(text.encode("utf-8", "replace"))

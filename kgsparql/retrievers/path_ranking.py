@@ -107,7 +107,7 @@ class PathRanking(Retriever):
             chosen = from_all_nodes(taken, session)
             if all(one.by_ranker for one in chosen):
                 note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)
-            steps = [one.path.steps[0] for one in found if len(one.path.steps) == 1]
+            steps = [one.path.steps[0] for one in found if one.path.is_direct]
             around = [step.predicate for step in steps if step.direction == "forward"]
             top = 1.0 + (found[0].score if found else 0.0)
             defining += (replace(item, score=top) for item in definitions(session, around))
@@ -139,10 +139,10 @@ class PathRanking(Retriever):
             enumerations = enumerate_paths(session.links[:1], late, max_hops=1, **limits)
         found = []
         for own in enumerations:
-            single = [path for path in own.paths if len(path.steps) == 1 and own.ends[path]]
+            single = [path for path in own.paths if path.is_direct and own.ends[path]]
             found += self._scored_paths(own, single, session)
         best = sorted(found, key=attrgetter("score"), reverse=True)[: self.paths_kept]
-        session.labels([term for one in best for term in (one.path.steps[0].predicate, *one.ends)], in_grace=True)
+        session.labels([term for one in best for term in (one.path.steps[0].predicate, *one.ends)])
         items = []
         for one in best:
             name = one.link.label
@@ -160,7 +160,7 @@ class PathRanking(Retriever):
         """List paths as readings: the likeliest, and after the first list those of one step before the others."""
         found = self._scored_with_ends(enumerations, session, is_read=True)
         likely = distinct_paths(found, len(found))
-        further = sorted(likely[LISTED_READINGS:], key=lambda one: len(one.path.steps) > 1)
+        further = sorted(likely[LISTED_READINGS:], key=lambda one: one.path.is_long)
         listed = [*likely[:LISTED_READINGS], *further][: self.prompt_paths]
         lines = [candidate.text for candidate in numbered_list(listed, session)]
         return [
@@ -205,13 +205,13 @@ class PathRanking(Retriever):
         """
         kept = {own.link.term: own.paths for own in enumerations}
         every = (p for own in enumerations for path in own.paths for p in path.predicates)
-        session.compared_labels(every, in_grace=True)  # one query for all of them
+        session.compared_labels(every)  # one query for all of them
         shortlist = _SHORTLIST if is_read else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, worded=0)]
             ranked = sorted(found, key=attrgetter("score"), reverse=True)
             best = direct_first((one.walk, one) for one in ranked)[:shortlist]
-            direct = [one for one in ranked if len(one.path.steps) == 1 and one not in best][:_SHORTLIST]
+            direct = [one for one in ranked if one.path.is_direct and one not in best][:_SHORTLIST]
             best += direct if is_read else []
             kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
         found = []
@@ -225,7 +225,7 @@ class PathRanking(Retriever):
         self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, worded: int = _SHORTLIST
     ) -> list[LikelyPath]:
         link, others = known.link, others_named(known.link, session)
-        labels = session.compared_labels([p for path in paths for p in path.predicates], in_grace=True)
+        labels = session.compared_labels([p for path in paths for p in path.predicates])
         asked = words(normalised(session.masked_question))
         asks_name = not (lexicon().identity_nouns | lexicon().naming_words).isdisjoint(asked)
         kinded = [(path, known.kinds_along(path)) for path in paths]
@@ -246,7 +246,7 @@ class PathRanking(Retriever):
     def _items_of(self, chosen: Sequence[LikelyPath], session: Session) -> list[EvidenceItem]:
         walks = [one.walk for one in chosen]
         limit = ENDS if session.complete else SAMPLE
-        last = session.compared_labels([walk.path.last for walk in walks])
+        last = session.compared_labels([walk.path.last for walk in walks], in_grace=False)
         question = session.masked_question
         columns = [
             one.walk for one in chosen
@@ -280,7 +280,7 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
         return []
     start = session.links[0].term
     asks_who = session.asked.sort == "agent"
-    names = session.labels(around) if asks_who else {}
+    names = session.labels(around, in_grace=False) if asks_who else {}
     jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in map(root, words(normalised(name)))]
     texts = session.vocabulary.valued  # of descriptions that are nodes
     walks = [Walk(start, PropertyPath((Step(p), Step(texts[p])))) for p in DESCRIPTIONS if p in texts]

@@ -240,7 +240,7 @@ class _PlanWriting:
         comes_to = "no" if isinstance(written.plan, a.Exists) else "nothing"
         if computed.empty_part is None:
             return computed, f"It comes to {comes_to}."
-        labels = session.labels(terms_in(computed.empty_part), in_grace=True)
+        labels = session.labels(terms_in(computed.empty_part))
         none = none_in_words(computed.empty_part, labels.__getitem__)
         return computed, f"It comes to {comes_to}: {none} in this graph."
 
@@ -307,7 +307,7 @@ def _with_named_columns(plan: a.Plan, asked: PlanQuestion) -> a.Plan:
     """Name the columns of a table as the question or its predicates do: the names that a model gives are its words."""
     if not isinstance(plan, a.ItemTable | a.Grouped):
         return plan
-    labels, names = asked.session.labels(terms_in(plan), in_grace=True), dict[str, str]()
+    labels, names = asked.session.labels(terms_in(plan)), dict[str, str]()
     said = {*words(asked.session.original), *words(asked.session.question), *_COLUMN_WORDS}
     said |= {word for label in labels.values() for word in words(label)}
     for column in plan.columns:

@@ -147,7 +147,7 @@ class StructGPT(Retriever):
             with session.within_budget():
                 is_last = number == self.max_steps
                 walks = [one.walk for one in step] if session.model_reads else []
-                labels = session.labels((t for w in walks for t in (w.start, *w.path.predicates)), in_grace=True)
+                labels = session.labels(t for w in walks for t in (w.start, *w.path.predicates))
                 walked.followed |= dict.fromkeys(walk_text(walk, labels) for walk in walks)
                 selected, answer = _selected_facts(found, walked, session, latest=len(step), is_last=is_last)
                 if answer is not None:
@@ -199,7 +199,7 @@ class StructGPT(Retriever):
         every = dict.fromkeys(end for ways in reached.values() for end in ways if isinstance(end, IRI))
         ends: list[Term] = [end for end in every if end in selected] or [*every]
         if len(ends) > _MAX_ENTITIES_OF_STEP:
-            labels = session.labels(ends)
+            labels = session.labels(ends, in_grace=False)
             order = places_by_likeness(session.masked_question, [labels[end] for end in ends], session)
             session.notes.add_cuts([Cut("entities gone on from", _MAX_ENTITIES_OF_STEP, len(ends))])
             ends = [ends[i] for i in order[:_MAX_ENTITIES_OF_STEP]]
@@ -213,7 +213,9 @@ def _frontiers_at(starts: Iterable[LinkedEntity]) -> Frontiers:
 
 def _likeliest_first(expansions: Sequence[Expansion], session: Session) -> list[Expansion]:
     """Score the expansions by their whole paths from their topics, and order them."""
-    labels = session.labels(t for one in expansions for t in (one.walk.start, *one.walk.path.predicates))
+    labels = session.labels(
+        (t for one in expansions for t in (one.walk.start, *one.walk.path.predicates)), in_grace=False
+    )
     samples = [[way.terms for way in islice(one.ways.values(), SAMPLE)] for one in expansions]
     kinds = session.compared_labels.majority_types(samples)
     walks = [one.walk for one in expansions]  # the kind of the ends is not known yet
@@ -231,7 +233,7 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
     values = ({(way.hops[-1].step, way.end): None for way in unit} for unit in units)
     holders = Counter((step, end) for own in values for step, end in own if isinstance(end, IRI | Literal))
     pairs = [pair for pair, count in holders.items() if count < len(units)]  # what all have can be no condition
-    labels = session.labels(term for step, value in pairs for term in (step.predicate, value))
+    labels = session.labels((term for step, value in pairs for term in (step.predicate, value)), in_grace=False)
     texts = [f"{printable(labels[s.predicate], 120)}: {printable(labels[v], 120)}" for s, v in pairs]
     if len(pairs) > MAX_CHOICES:
         likely = sorted(places_by_likeness(session.masked_question, texts, session)[:MAX_CHOICES])
@@ -295,4 +297,4 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
     if not items:
         return facts_retrieval(sorted(found, key=lambda one: -one.score), session)
     evidence = Evidence(items)
-    return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
+    return Retrieval(evidence, answers_at_ends(evidence, session))

@@ -27,7 +27,7 @@ from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.words import grouped, in_turn
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.terms import IRI, Term, printable
+from kgsparql.rdf.terms import IRI, Labels, Term, printable
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, answered, segments
 from kgsparql.retrievers._walking import (
@@ -290,7 +290,7 @@ class ThinkOnGraph(Retriever):
         continued = (replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward)
         return tuple(chain for chain in distinct if chain.path in known), tuple(continued)
 
-    def _thinned_offers(self, chosen: list[Offer], labels: Mapping[Term, str], session: Session) -> list[Offer]:
+    def _thinned_offers(self, chosen: list[Offer], labels: Labels, session: Session) -> list[Offer]:
         """List fewer paths: of the offers that have many, and of all if the list would be too long."""
         limits = [self.thin_to if len(one.siblings) >= self.thin_threshold else len(one.siblings) for one in chosen]
         if sum(limits) > MAX_CHOICES:
@@ -326,7 +326,7 @@ class ThinkOnGraph(Retriever):
 
 
 def _scored_chains(
-    chosen: Sequence[Offer], labels: Mapping[Term, str], width: int, session: Session, *, again: bool = False
+    chosen: Sequence[Offer], labels: Labels, width: int, session: Session, *, again: bool = False
 ) -> tuple[list[Chain], bool]:
     """Score the chains to everything listed, and tell whether a model took some siblings and left others.
 
@@ -391,7 +391,7 @@ def _next_offers(walked: _Walked, session: Session) -> list[Offer]:
                 again = (path.end, count.step) in walked.led_to
                 offered.append(Offer(way=path, step=count.step, place=place, count=count, again=again))
     offered.sort(key=lambda offer: offer.place)
-    labels = session.labels(_offer_terms(offered))
+    labels = session.labels(_offer_terms(offered), in_grace=False)
     if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
         return offered
     return [offer for offer in offered if not _IDENTIFIERS.search(labels[offer.step.predicate])]
@@ -404,7 +404,7 @@ def _offer_terms(offered: Sequence[Offer]) -> list[Term]:
 
 def _scored_offers(offered: Sequence[Offer], session: Session) -> list[Offer]:
     """Write the chain of each offer as text, and score its whole property path."""
-    named = session.labels(_offer_terms(offered))
+    named = session.labels(_offer_terms(offered), in_grace=False)
     labels = {**named, **path_labels([offer.way for offer in offered], session.labels, in_grace=False)[0]}
     walks = [(one.way.start, PropertyPath((*one.way.property_path.steps, one.step))) for one in offered]
     paths = [(start, path, [""] * (len(path.steps) + 1)) for start, path in walks]

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from uuid import uuid4
 
 from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
@@ -100,7 +100,7 @@ def sealed_json(data: Json, *, indent: int | None = 1) -> str:
     return f"{json.dumps({**data, _DIGEST: digest_of(data)}, indent=indent)}\n"
 
 
-def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:
+def read_sealed_json(file: Path, **version: int) -> Json:
     """Read a file of :func:`sealed_json`.
 
     :param version: the field of its version, and the version that is known.

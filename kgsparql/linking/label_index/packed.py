@@ -29,7 +29,7 @@ from kgsparql.linking.label_index.search import (
 )
 from kgsparql.linking.words import trigrams, words
 from kgsparql.models.embedding import Embedder
-from kgsparql.rdf.terms import normalised
+from kgsparql.rdf.terms import Json, normalised
 
 EMBED_AT_ONCE = 2_000  # up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``
 
@@ -188,7 +188,7 @@ class _Packed:
     def __init__(self, data: Any) -> None:
         self._view = memoryview(data)
         size = int.from_bytes(self._view[-_LENGTH_BYTES:], "little")
-        self.about: dict[str, Any] = json.loads(bytes(self._view[-_LENGTH_BYTES - size : -_LENGTH_BYTES]))
+        self.about: Json = json.loads(bytes(self._view[-_LENGTH_BYTES - size : -_LENGTH_BYTES]))
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def array(self, name: str) -> NDArray[Any]:
