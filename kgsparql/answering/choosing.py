@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen
 from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.ranking import Ranker
+from kgsparql.linking.ranking import Ranker, Scores
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.rdf.terms import Json, printable
 
@@ -183,7 +182,7 @@ def _emitted_choices(
     return chosen
 
 
-def ranker_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+def ranker_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> Scores:
     """Score how well each candidate fits the question: as is known of all, else by their words.
 
     Scores of one call can be compared with each other; those of two calls cannot, where a ranker weighs words by how

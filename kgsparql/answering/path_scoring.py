@@ -16,11 +16,11 @@ from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgsparql.answering.session import Session, without_places
 from kgsparql.evidence.verbalising import nested_text
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.ranking import Scores
 from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.weights import weights
@@ -146,7 +146,7 @@ def _content_roots(text: str) -> frozenset[str]:
     return frozenset(root(token.text) for token in tokens(text) if token.text not in stops)
 
 
-def score_paths(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, worded: int = 20) -> NDArray[np.float64]:
+def score_paths(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, worded: int = 20) -> Scores:
     """Score each path, with an array of shape ``(n_paths,)``; higher is better, comparable within one question.
 
     :param worded: of so many, the likeliest without it, the wording counts: it takes most of the time.
@@ -154,9 +154,7 @@ def score_paths(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, wor
     return np.asarray(path_features(start, paths, fit, worded=worded) @ _SIGNED)
 
 
-def path_features(
-    start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, worded: int | None = None
-) -> NDArray[np.float64]:
+def path_features(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, worded: int | None = None) -> Scores:
     """Return the parts of the score of each path, shape ``(n_paths, n_weights)``, in the order of ``WEIGHTS``.
 
     :param worded: of how many the wording is compared; of all, if ``None``.
@@ -201,17 +199,17 @@ class _NamedSteps:
         self.names = list(numbers)
 
 
-def _coverage_scores(words: Sequence[str], steps: _NamedSteps, fit: LabelFit) -> NDArray[np.float64]:
+def _coverage_scores(words: Sequence[str], steps: _NamedSteps, fit: LabelFit) -> Scores:
     """Return the mean over the words of how well the best step accounts for each."""
     if not words:
         return np.zeros(len(steps.of))
     alike = fit.likeness(words, steps.names)
     padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
-    best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
+    best: Scores = padded[:, steps.of].max(axis=2).mean(axis=0)
     return best
 
 
-def _order_scores(phrases: Sequence[tuple[str, int]], steps: _NamedSteps, fit: LabelFit) -> NDArray[np.float64]:
+def _order_scores(phrases: Sequence[tuple[str, int]], steps: _NamedSteps, fit: LabelFit) -> Scores:
     """Return the mean likeness of steps and phrases, where a later step is at a phrase that is read later."""
     if not phrases:
         return np.full(len(steps.of), _OUT_OF_ORDER)
@@ -234,9 +232,7 @@ def _order_scores(phrases: Sequence[tuple[str, int]], steps: _NamedSteps, fit: L
     return scores
 
 
-def _chain_scores(
-    start: Start, paths: Sequence[KindedPath], steps: _NamedSteps, fit: LabelFit
-) -> dict[str, NDArray[np.float64]]:
+def _chain_scores(start: Start, paths: Sequence[KindedPath], steps: _NamedSteps, fit: LabelFit) -> dict[str, Scores]:
     """Return how well the steps are what the clauses say from the start on, how many are turned, and are lacking."""
     links, asked = start.links, start.asked
     if not links:
@@ -256,7 +252,7 @@ def _chain_scores(
     return {"chain": chained, "turned": np.array(turned), "short": np.maximum(0, owned - lengths)}
 
 
-def _kind_scores(start: Start, paths: Sequence[KindedPath], labels: Labels, fit: LabelFit) -> NDArray[np.float64]:
+def _kind_scores(start: Start, paths: Sequence[KindedPath], labels: Labels, fit: LabelFit) -> Scores:
     """Tell how alike the kind that is asked for is to the ends: to their kind, or to what the last step calls them."""
     called = []
     for path, kinds in paths:
@@ -269,7 +265,7 @@ def _kind_scores(start: Start, paths: Sequence[KindedPath], labels: Labels, fit:
     return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in called])
 
 
-def _off_for_dates(start: Start, paths: Sequence[KindedPath]) -> NDArray[np.float64]:
+def _off_for_dates(start: Start, paths: Sequence[KindedPath]) -> Scores:
     """Tell what speaks against each where a question asks when, and its subject has dates of its own."""
     lengths = np.array([len(path.steps) for path, _ in paths])
     leads_to_dates = np.array([kinds[-1] == _DATE for _, kinds in paths], dtype=bool)

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from kgsparql.linking.label_index.search import K1, inverse_frequency, term_scores
 from kgsparql.linking.words import STOP_WORDS, root, words
-from kgsparql.models.embedding import Embedder
+from kgsparql.models.embedding import Embedder, Floats
 from kgsparql.rdf.terms import normalised
 
 KIND = 0.1  # weight of a word for what a question word asks for; a word of the question has 1
 _KINDS = {"who": "person", "when": "date year", "where": "place location"}
 
 _REMEMBERED = 50_000  # vectors of texts
+
+Scores = NDArray[np.float64]
 
 
 class Ranker(Protocol):
@@ -35,11 +37,11 @@ class Ranker(Protocol):
         """Whether texts in other words can be alike; else only common words and a few synonyms count."""
         ...
 
-    def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+    def rank(self, question: str, texts: Sequence[str]) -> Scores:
         """A score for each text, of shape ``(n_texts,)``; higher is better, and only the order means something."""
         ...
 
-    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> Scores:
         """How alike texts of a few words are, of shape ``(n_texts, n_others)``; 1 for the same."""
         ...
 
@@ -56,7 +58,7 @@ class EmbeddingRanker:
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._vectors: dict[str, Floats] = {}
         self._lock = threading.Lock()
 
     @property
@@ -64,11 +66,11 @@ class EmbeddingRanker:
         """As :meth:`Ranker.name`."""
         return self.embedder.name
 
-    def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+    def rank(self, question: str, texts: Sequence[str]) -> Scores:
         """As :meth:`Ranker.rank`."""
         return self.similarities(texts, [question])[:, 0] if texts else np.zeros(0)
 
-    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> Scores:
         """As :meth:`Ranker.similarities`."""
         if not texts or not others:
             return np.zeros((len(texts), len(others)))
@@ -79,7 +81,7 @@ class EmbeddingRanker:
         left, right = (np.array([found[text] for text in some], dtype=np.float64) for some in (texts, others))
         return np.asarray(left @ right.T)
 
-    def _remember(self, vectors: dict[str, NDArray[np.float32]], new: int) -> None:
+    def _remember(self, vectors: dict[str, Floats], new: int) -> None:
         """Keep vectors for later; when there are too many, only these. Another thread may still read the old ones."""
         with self._lock:
             if len(self._vectors) + new > _REMEMBERED:
@@ -104,7 +106,7 @@ class BM25Ranker:
     by_meaning = False
     usual_length = 2.0
 
-    def rank(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+    def rank(self, question: str, texts: Sequence[str]) -> Scores:
         """As :meth:`Ranker.rank`."""
         if not texts:
             return np.zeros(0)
@@ -127,7 +129,7 @@ class BM25Ranker:
         # As a share of what no text can reach, so that the scores of two calls are comparable.
         return scores / best if best else scores
 
-    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> Scores:
         """As :meth:`Ranker.similarities`: the words in common, as a share of all.
 
         >>> BM25Ranker().similarities(["directed", "first film"], ["director", "film"]).round(2).tolist()

@@ -14,11 +14,10 @@ from typing import Literal as OneOf
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.linking.ranking import Ranker
+from kgsparql.linking.ranking import Ranker, Scores
 from kgsparql.linking.words import LABEL_OPENERS, root, stem, words
 from kgsparql.plans.denotation import Role
 from kgsparql.plans.weights import weights
@@ -216,7 +215,7 @@ class LabelFit:
                 return text
         return ""
 
-    def likeness(self, texts: Sequence[str], names: Sequence[str]) -> NDArray[np.float64]:
+    def likeness(self, texts: Sequence[str], names: Sequence[str]) -> Scores:
         """Tell how well each name accounts for each text of one or more words, shape ``(n_texts, n_names)``."""
         plain = [*map(self._plain, names)]
         rows = {word: np.zeros(len(names)) for text in texts for word in text.split()}

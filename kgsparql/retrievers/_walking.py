@@ -8,7 +8,6 @@ from itertools import islice, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgsparql.answering.answer import AnswerTerm
 from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
@@ -23,7 +22,7 @@ from kgsparql.evidence.verbalising import Line, line_text, nested_text, walk_tex
 from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.linking.ranking import BM25Ranker, Scores
 from kgsparql.linking.words import grouped, in_turn
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
@@ -267,7 +266,7 @@ def places_by_likeness(question: str, texts: Sequence[str], session: Session) ->
     return [order[j] for j in _places_by_score(scores)] + rest
 
 
-def _places_by_score(scores: NDArray[np.float64]) -> list[int]:
+def _places_by_score(scores: Scores) -> list[int]:
     return list(map(int, np.argsort(-scores, kind="stable")))
 
 

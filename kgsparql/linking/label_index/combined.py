@@ -6,16 +6,13 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow, Vocabulary, nearest_first
 from kgsparql.linking.words import in_turn
-from kgsparql.models.embedding import Embedder
+from kgsparql.models.embedding import Embedder, Floats
 
 _ROLES = ("label", "alternative", "derived")
 
@@ -109,7 +106,7 @@ class CombinedLabels:
         """See :meth:`PackedLabels.near`."""
         return nearest_first(text, (hit for part in self.parts for hit in part.near(text, edits=edits, words=words)))
 
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+    def nearest(self, vectors: Floats, *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`PackedLabels.nearest`; a part without vectors finds nothing."""
         found = [part.nearest(vectors, limit=limit) for part in self.parts]
         nearest = []

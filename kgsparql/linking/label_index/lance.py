@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_texts, pack
 from kgsparql.linking.label_index.search import Progress, Rows
 from kgsparql.models.embedders import CachedEmbedder
-from kgsparql.models.embedding import Embedder
+from kgsparql.models.embedding import Embedder, Floats
 from kgsparql.storage.files import keep_newest, remove_leftovers, writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, row_tuples, table_tag
 
@@ -38,20 +37,20 @@ class LanceVectors:
     _tables: Tables
     _entry: Mapping[str, Any]
 
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
+    def nearest(self, vectors: Floats, *, limit: int) -> list[list[tuple[str, float]]]:
         """Find, for each vector, the nearest texts with their cosines."""
         if self._entry["texts"] > EXACT_VECTORS:
             return [self._nearest_by_index(vector, limit) for vector in vectors]
         return nearest_texts(vectors, *self._text_matrix, limit)
 
-    def _nearest_by_index(self, vector: NDArray[np.float32], limit: int) -> list[tuple[str, float]]:
+    def _nearest_by_index(self, vector: Floats, limit: int) -> list[tuple[str, float]]:
         query = self._tables.opened(self._entry["table"]).search(vector, vector_column_name="vector")
         query = query.distance_type("cosine").ef(200).refine_factor(2)
         hits = row_tuples(self._tables.rows(query, ["text", "_distance"], limit))
         return [(text, 1 - distance) for distance, text in sorted((round(far, 6), text) for text, far in hits)]
 
     @cached_property
-    def _text_matrix(self) -> tuple[list[str], NDArray[np.float32]]:
+    def _text_matrix(self) -> tuple[list[str], Floats]:
         with errors_translated(self._tables.directory):
             data = self._tables.opened(self._entry["table"]).to_arrow().sort_by("number")
         flat = data["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)

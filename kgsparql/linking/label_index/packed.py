@@ -28,7 +28,7 @@ from kgsparql.linking.label_index.search import (
     type_stems,
 )
 from kgsparql.linking.words import trigrams, words
-from kgsparql.models.embedding import Embedder
+from kgsparql.models.embedding import Embedder, Floats
 from kgsparql.rdf.terms import Json, normalised
 
 EMBED_AT_ONCE = 2_000  # up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``
@@ -128,7 +128,7 @@ class PackedLabels:
         """
         return (self._word_texts if words else self._key_texts).near(text, edits=edits)
 
-    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+    def nearest(self, vectors: Floats, *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """Find, for each vector, the rows of the nearest texts with their cosines; vectors are ``(n, dimension)``."""
         if self._vectors is not None:
             found = self._vectors.nearest(vectors, limit=limit)
@@ -157,7 +157,7 @@ class PackedLabels:
         return map(LabelRow._make, json.loads(f"[{text[:-1]}]"))  # but for the comma at the end
 
     @cached_property
-    def _embedded_texts(self) -> tuple[list[str], NDArray[np.float32]]:
+    def _embedded_texts(self) -> tuple[list[str], Floats]:
         """Embed the texts, which are few."""
         texts = sorted({row.text for row in self.rows()})
         return texts, cast("Embedder", self.embedder).embed(texts)
@@ -168,9 +168,7 @@ class PackedLabels:
         return Vocabulary(counts, len(self._key_texts), frozenset(about["type_stems"]), about["capitals_tell"])
 
 
-def nearest_texts(
-    vectors: NDArray[np.float32], texts: Sequence[str], matrix: NDArray[np.float32], limit: int
-) -> list[list[tuple[str, float]]]:
+def nearest_texts(vectors: Floats, texts: Sequence[str], matrix: Floats, limit: int) -> list[list[tuple[str, float]]]:
     """Find, for each vector, the texts of the nearest rows of a matrix, with their cosines; all are of unit length."""
     found = []
     for cosines in vectors @ matrix.T:
