@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias
+from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypeVar, cast
 from typing import Literal as OneOf
 
 from typing_extensions import TypedDict
@@ -238,15 +238,16 @@ MAX_JSON_ANSWERS = 1_000
 """Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
 
 _WriteTerm: TypeAlias = Callable[[Term], TermObject]
+_T = TypeVar("_T")
 
 
-def _object_of(kind: Any, of: Any, /, **own: Any) -> Any:
+def _object_of(kind: type[_T], of: Any, /, **own: Any) -> _T:
     """Make an object of a kind: its members as given, else as the value has them; ``id`` is of a batch, not of it."""
     made = {name: own[name] if name in own else getattr(of, name) for name in kind.__annotations__ if name != "id"}
-    return {
+    return cast("_T", {
         name: [*one] if isinstance(one, tuple) else one
         for name, one in made.items() if one or name != "description"
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def answer_to_json(answer: Answer) -> AnsweredObject:
@@ -256,7 +257,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
     def term(one: Term) -> TermObject:
         return term_json(one, answer.labels.get(one, printable(getattr(one, "value", str(one)))))
 
-    made: AnsweredObject = _object_of(
+    return _object_of(
         AnsweredObject, answer,
         schema_version=SCHEMA_VERSION,
         value=answer.value and term(answer.value),
@@ -290,7 +291,6 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         fallbacks=[_object_of(FallbackObject, one) for one in answer.fallbacks],
         error=answer.error and error_json(answer.error),
     )  # fmt: skip
-    return made
 
 
 def event_json(event: Event) -> Json:
@@ -311,8 +311,7 @@ def unanswered_json(question: str, error: KgsparqlError | None = None) -> Unansw
 
 def error_json(error: KgsparqlError) -> ErrorObject:
     """Return the error; what is no JSON in its details is told as text."""
-    made: ErrorObject = _object_of(ErrorObject, error, detail=json.loads(json.dumps(error.detail, default=str)))
-    return made
+    return _object_of(ErrorObject, error, detail=json.loads(json.dumps(error.detail, default=str)))
 
 
 def term_json(term: Term, label: str) -> TermObject:
@@ -335,7 +334,7 @@ def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
     from kgsparql.plans.arrays import written_plan  # not needed for most answers
 
     rows = found.rows[:MAX_JSON_ANSWERS]
-    made: ComputedObject = _object_of(
+    return _object_of(
         ComputedObject, found,
         words=next((item.text for item in answer.evidence if item.kind == "computed"), ""),
         plan=written_plan(found.plan),
@@ -348,10 +347,9 @@ def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
         facts=len(found.facts),
         query=found.query.shown,
     )  # fmt: skip
-    return made
 
 
-def _triple_object(kind: Any, cited: CitedTriple, term: _WriteTerm, **own: Any) -> Any:
+def _triple_object(kind: type[_T], cited: CitedTriple, term: _WriteTerm, **own: Any) -> _T:
     places = dict(zip(("subject", "predicate", "object"), map(term, cited.triple), strict=True))
     return _object_of(kind, cited, sources=[_object_of(SourceObject, one) for one in cited.sources], **places, **own)
 
@@ -360,7 +358,7 @@ def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
     mentions = [
         _object_of(TextMentionObject, own, term=term(own.term)) for own in getattr(item.excerpt, "mentions", ())
     ]
-    made: EvidenceObject = _object_of(
+    return _object_of(
         EvidenceObject, item,
         triples=[_triple_object(TripleObject, cited, term) for cited in item.triples],
         score=round(item.score, 4),
@@ -370,8 +368,7 @@ def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
         queries=[_object_of(SourceQueryObject, part, query=part.query.shown) for part in item.queries],
         source=item.excerpt and _object_of(ExcerptObject, item.excerpt, mentions=mentions),
     )  # fmt: skip
-    return made
 
 
-def _link_object(kind: Any, link: LinkedEntity, **own: Any) -> Any:
+def _link_object(kind: type[_T], link: LinkedEntity, **own: Any) -> _T:
     return _object_of(kind, link, term=term_json(link.term, link.label), score=round(link.score, 4), **own)

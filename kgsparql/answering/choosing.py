@@ -15,7 +15,7 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen
 from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.ranking import Ranker, Scores
+from kgsparql.linking.ranking import Scores
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.rdf.terms import Json, printable
 
@@ -105,7 +105,7 @@ def choose(
 
     listed = candidates
     if len(candidates) > MAX_CHOICES:
-        scores = ranker_scores(session.ranker, session.question, candidates)
+        scores = ranker_scores(candidates, session)
         listed = [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:MAX_CHOICES])]
     groups: dict[Hashable, list[Candidate]] = {}  # predicates of one name are chosen together, things are not
     for candidate in listed:
@@ -154,7 +154,7 @@ def ranked_choices(candidates: Sequence[Candidate], purpose: str, at_most: int, 
     """Choose by the ranker's scores; ties go to the lower number."""
     if not candidates:
         return []
-    scores = ranker_scores(session.ranker, session.question, candidates)
+    scores = ranker_scores(candidates, session)
     order = np.argsort(-scores, kind="stable")
     ranked = (Choice(candidates[i], float(scores[i]), "ranker") for i in order)
     return _emitted_choices(ranked, [candidates[i] for i in order], purpose, at_most, session, by=session.ranker.name)
@@ -182,7 +182,7 @@ def _emitted_choices(
     return chosen
 
 
-def ranker_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> Scores:
+def ranker_scores(candidates: Sequence[Candidate], session: Session) -> Scores:
     """Score how well each candidate fits the question: as is known of all, else by their words.
 
     Scores of one call can be compared with each other; those of two calls cannot, where a ranker weighs words by how
@@ -192,5 +192,5 @@ def ranker_scores(ranker: Ranker, question: str, candidates: Sequence[Candidate]
     """
     known = [candidate.score for candidate in candidates]
     if None in known:
-        return ranker.rank(question, [candidate.text for candidate in candidates])
+        return session.ranker.rank(session.question, [candidate.text for candidate in candidates])
     return np.array(known, dtype=np.float64)

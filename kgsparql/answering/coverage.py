@@ -7,7 +7,7 @@ language only names are checked, and that is said.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 
@@ -126,7 +126,7 @@ class _Check:
         for link in self.session.links:
             is_given = link.matched in {"given", "same as"}
             is_there = is_given or any(one.term in there for one in (link, *link.likely_alternatives))
-            places = read.positions_between(link.mention.start, link.mention.end)
+            places = read.positions_between(*link.mention.place)
             (taken if is_there else others).update(places)
         named = (one.span for one in read.chunks if any(name.term in there for name in one.entities))
         taken |= {p for span in named for p in span if p not in others}
@@ -137,7 +137,7 @@ class _Check:
         """The words that say of what kind a thing is that is named after it: the *poem* Howl."""
         read, own = self.asked.read, self.asked.language
         named = (link.mention for link in self.session.links if link.matched == "exact")
-        before = {at - 1 for one in named for at in read.positions_between(one.start, one.end)[:1]}
+        before = {at - 1 for one in named for at in read.positions_between(*one.place)[:1]}
         nouns = {p for p in before if p > 0 and read.raw[p].islower() and not read.texts[p].endswith("s")}
         return {p for p in nouns if read.texts[p - 1] in own.determiners}
 
@@ -161,8 +161,7 @@ class _Check:
         yield from (left_out(text) for text in columns if said.isdisjoint(roots_of([text])))
         parts = self.asked.parts()
         alike = self.session.ranker.similarities(parts, self.names).max(axis=1, initial=0.0)
-        for part in (part for i, part in enumerate(parts) if i != int(alike.argmax())):
-            yield left_out(part)
+        yield from (left_out(part) for i, part in enumerate(parts) if i != int(alike.argmax()))
 
     @cached_property
     def operations(self) -> dict[str, str]:
@@ -203,9 +202,7 @@ class _Check:
                 word.isdecimal()
                 or p in in_names
                 or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p, said))
-            ):
-                if self._changes_nothing(p, said):
-                    continue
+            ) and not self._changes_nothing(p, said):
                 yield left_out(word)
         asked = self.asked
         is_measured = any(self.fit.roots(own) <= roots_of(self.steps[-1:]) for own in asked.measures)  # how long
@@ -238,8 +235,7 @@ class _Check:
         """Whether a word only says of what kind a value is: the `email address`, in which `year`, which `women`."""
         is_alone, is_last = len(self.pieces[position]) == 1, position == self.pieces[position][-1]
         is_kind = self.asked.read.texts[position] in self.asked.language.kind_nouns and is_last
-        is_asked = position in self.asked.noun and is_alone
-        return (is_kind and not is_alone) or (is_asked and is_kind)
+        return is_kind and (not is_alone or position in self.asked.noun)
 
     def _is_unnamed(self, position: int, said: Collection[int]) -> bool:
         """Whether a word names no step from its other end, no kind of what others say, and nothing in common."""
@@ -264,9 +260,6 @@ class _Check:
             or not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called]))
             or self._is_called(text)
         )
-
-    def _labels_of(self, terms: Iterable[Term]) -> frozenset[str]:
-        return frozenset(map(split_camel_case, self.session.compared_labels(terms).values()))
 
     def _likeness_of(self, position: int) -> float:
         """How like a step or class on the path a word is: by itself, with its piece, or as a verb with its object."""
@@ -308,7 +301,8 @@ class _Check:
         }
         others = self.asked.language.other_ends(word)
         names = {split_camel_case(row.text) for row in self._rows_named(word)}
-        labels = sorted(names.difference(self._labels_of(also), self.steps))
+        known = map(split_camel_case, self.session.compared_labels(also).values())
+        labels = sorted(names.difference(known, self.steps))
         if not labels:
             return ""
         alike = self.session.ranker.similarities([word], labels)[0]
@@ -338,8 +332,7 @@ class _Check:
         """Steps that go the other way than is asked, steps of which no word speaks, and more that are asked for."""
         gone = len(self.path.steps)
         if gone < len(self._owned_nouns):
-            last = printable(self.asked.words(self._owned_nouns[-1]), 60)
-            yield left_out(last)
+            yield left_out(printable(self.asked.words(self._owned_nouns[-1]), 60))
         for place, name in enumerate(self.steps):
             if self.fit.is_narrower(name, self.asked.read.texts):
                 yield unsaid(name)

@@ -85,7 +85,7 @@ def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> 
 
     One query where the question has a code that is no name.
     """
-    exact = [range(link.mention.start, link.mention.end) for link in links if link.matched == "exact"]
+    exact = [range(*link.mention.place) for link in links if link.matched == "exact"]
     places = {session.question[start:end]: (start, end) for start, end in codes_in(session.question)}
     places = {
         text: place

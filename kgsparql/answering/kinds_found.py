@@ -243,7 +243,7 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
     Of one thing that was found it is so now, and it is the first.
     """
     own, read = session.asked.language, session.asked.read
-    places = [read.positions_between(one.mention.start, one.mention.end) for one in session.links]
+    places = [read.positions_between(*one.mention.place) for one in session.links]
     named = {*chain(*places), *(p for one in read.chunks if one.is_name for p in one.span)}
     shown = [made.evidence[marker] for one in made.best[:1] for marker in one.markers[:1]]
     steps = {step.predicate for item in shown for way in item.paths[:1] for step in way.property_path.steps}

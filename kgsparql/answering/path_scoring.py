@@ -56,10 +56,10 @@ class Start:
     @classmethod
     def of(cls, session: Session, about: LinkedEntity | Term) -> Start:
         """Take an entity of a session, or another that its mention may mean."""
-        places: dict[Term, tuple[int, int]] = {e.term: (e.mention.start, e.mention.end) for e in session.links}
+        places: dict[Term, tuple[int, int]] = {e.term: e.mention.place for e in session.links}
         term = about.term if isinstance(about, LinkedEntity) else about
         if isinstance(about, LinkedEntity) and term not in places:
-            start, end = about.mention.start, about.mention.end
+            start, end = about.mention.place
             places = {own: at for own, at in places.items() if at[1] <= start or end <= at[0]} | {term: (start, end)}
         named = {own: at for own, at in places.items() if at[0] >= 0}
         return cls(session.asked, term, named.get(term), tuple(named.values()))

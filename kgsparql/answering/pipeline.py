@@ -246,7 +246,7 @@ def _at_own_place(link: LinkedEntity, read: Translation) -> LinkedEntity:
     """Tell where in the question as it was asked a name stands."""
     if link.mention.start < 0:
         return link
-    start, end = read.place_of(link.mention.start, link.mention.end)
+    start, end = read.place_of(*link.mention.place)
     return replace(link, mention=replace(link.mention, text=read.original[start:end], start=start, end=end))
 
 

@@ -284,5 +284,5 @@ class Session:
     @property
     def masked_question(self) -> str:
         """The question without the mentions that were linked: what is asked weighs more than about whom."""
-        places = ((link.mention.start, link.mention.end) for link in self.links)
+        places = (link.mention.place for link in self.links)
         return without_places(self.question, (place for place in places if place[0] >= 0))

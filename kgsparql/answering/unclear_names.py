@@ -67,10 +67,10 @@ def is_just_words(link: LinkedEntity) -> bool:
 
 def _name_around(link: LinkedEntity, read: Chunked, links: Sequence[LinkedEntity], light: Collection[str]) -> str:
     """The mention with the words before and after it that are written like a name and are in no other mention."""
-    own = read.positions_between(link.mention.start, link.mention.end)
+    own = read.positions_between(*link.mention.place)
     if not own:
         return ""
-    others = (read.positions_between(one.mention.start, one.mention.end) for one in links if one is not link)
+    others = (read.positions_between(*one.mention.place) for one in links if one is not link)
     taken = {position for places in others for position in places}
     stops, capitals = stop_words(("en",)), [word[:1].isupper() for word in read.raw]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
@@ -216,11 +215,7 @@ def _are_pages(graph: _Embedded, ends: Sequence[IRI]) -> bool:
         return False
     places = Counter(re.split(r"[/#][^/#]*$", one.value.rstrip("/#"))[0] for one in ends)
     is_spread = len(places) > _MOST * len(ends) and _share_of(ends, lambda e: has_readable_end(local_name(e))) <= _MOST
-    return is_spread and _share_of(ends, partial(_has_no_facts, graph)) >= _NEARLY_ALL
-
-
-def _has_no_facts(graph: _Embedded, iri: IRI) -> bool:
-    return next(graph.quads(iri), None) is None
+    return is_spread and _share_of(ends, lambda e: next(graph.quads(e), None) is None) >= _NEARLY_ALL
 
 
 def _share_of(values: Sequence[Any], is_so: Any) -> float:

@@ -116,7 +116,8 @@ def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple
     while at < len(text):
         limit = at + _characters_of(text[at : at + tokens * BYTES_PER_TOKEN], tokens)
         end, is_clean = (len(text), True) if limit >= len(text) else _last_end(text, at, limit)
-        start, stop = _without_outer_space(text, at, end)
+        kept = text[at:end]  # less the white space at both ends
+        start, stop = at + len(kept) - len(kept.lstrip()), end - len(kept) + len(kept.rstrip())
         is_new = start < stop and stop > last
         if is_new:
             yield start, stop
@@ -152,12 +153,6 @@ def _first_start(text: str, earliest: int, end: int, *, by_sentence: bool) -> in
             if earliest <= found.end() < end:
                 return found.end()
     return end
-
-
-def _without_outer_space(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move start and end past the white space at both ends."""
-    kept = text[start:end]
-    return start + len(kept) - len(kept.lstrip()), end - len(kept) + len(kept.rstrip())
 
 
 # --- Names

@@ -26,6 +26,11 @@ class Mention:
     end: int
     is_type: bool = False
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it starts and ends."""
+        return self.start, self.end
+
     def overlaps(self, other: Mention) -> bool:
         """Whether both name the same part of the question, or share some of it; never with one that has no place."""
         return min(self.start, other.start) >= 0 and self.start < other.end and other.start < self.end

@@ -113,7 +113,7 @@ class Linker:
         if self._asked is None or not self._asked.is_remote:
             return []
         spellings = Spellings(text, self.languages)
-        known = [(link.mention.start, link.mention.end) for link in links if link.matched == "exact"]
+        known = [link.mention.place for link in links if link.matched == "exact"]
         content = [(token.start, token.end) for token in spellings.content]
         left = [(s, e) for s, e in content if not any(start <= s and e <= end for start, end in known)]
         if links and spellings.is_cased:
@@ -211,7 +211,7 @@ class Linker:
             names.append((question[start:end], (start, end)))
         if not names:
             return ()
-        places = [(link.mention.start, link.mention.end) for link in links]
+        places = [link.mention.place for link in links]
         lost = {
             text: None
             for text, place in names

@@ -77,17 +77,13 @@ class EmbeddingRanker:
         found = {text: vector for text in (*texts, *others) if (vector := self._vectors.get(text)) is not None}
         new = sorted({*texts, *others} - found.keys())
         found.update(zip(new, self.embedder.embed(new), strict=True))
-        self._remember(found, len(new))
+        with self._lock:  # of too many, only these are kept; another thread may still read the old ones
+            if len(self._vectors) + len(new) > _REMEMBERED:
+                self._vectors = found
+            else:
+                self._vectors.update(found)
         left, right = (np.array([found[text] for text in some], dtype=np.float64) for some in (texts, others))
         return np.asarray(left @ right.T)
-
-    def _remember(self, vectors: dict[str, Floats], new: int) -> None:
-        """Keep vectors for later; when there are too many, only these. Another thread may still read the old ones."""
-        with self._lock:
-            if len(self._vectors) + new > _REMEMBERED:
-                self._vectors = vectors
-            else:
-                self._vectors.update(vectors)
 
 
 class BM25Ranker:

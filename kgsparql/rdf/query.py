@@ -227,7 +227,7 @@ def _query_in_file(name: str) -> Query:
     counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
     lookup = None
     if "lookup" in header:
-        skipped = frozenset(_header_list(header, "skipped"))
+        skipped = frozenset(found.strip() for found in _HEADER_LIST.findall(header.get("skipped", "")))
         subject, predicate, far = (place.removeprefix("?") for place in header["triples"].strip("[]").split())
         lookup = Lookup((subject, predicate, far), skipped=skipped, is_of_texts=header["lookup"] == "texts")
     return Query(name, text, counts=counts, lookup=lookup)
@@ -283,7 +283,3 @@ class Lookup:
         names = dict.fromkeys(chain(self.places, *self.given))
         names.pop("range", None)
         return tuple(name for name in names if isinstance(name, str))
-
-
-def _header_list(header: Mapping[str, str], name: str) -> list[str]:
-    return [found.strip() for found in _HEADER_LIST.findall(header.get(name, ""))]

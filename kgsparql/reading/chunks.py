@@ -188,7 +188,7 @@ class _Chunker:
             if len(unnamed) == 1 and (text in self.language.personal_pronouns or (at > 0 and is_place)):
                 self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (_name_of(unnamed[0]),), is_strong=True))
         for link in links:
-            places = self.read.positions_between(link.mention.start, link.mention.end)
+            places = self.read.positions_between(*link.mention.place)
             if places and self.taken.isdisjoint(places):
                 start, end = places[0], places[-1] + 1
                 self._add_chunk(Chunk(start, end, self.read.text_of(start, end), (_name_of(link),), is_strong=True))
@@ -264,7 +264,7 @@ class _Chunker:
 
     def _take_linked(self, link: LinkedEntity) -> None:
         """Take what the linker found besides: parts of names, other orders of their words, typing errors."""
-        places = self.read.positions_between(link.mention.start, link.mention.end)
+        places = self.read.positions_between(*link.mention.place)
         if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
             return
         if any(chunk.span == range(places[0], places[-1] + 1) for chunk in self.chunks):

@@ -67,7 +67,7 @@ def topics(session: Session) -> list[LinkedEntity]:
     asked, read, own = session.asked, session.asked.read, session.asked.language
 
     def is_common(link: LinkedEntity) -> bool:
-        places = read.positions_between(link.mention.start, link.mention.end)
+        places = read.positions_between(*link.mention.place)
         if len(places) != 1:
             return False
         at, text = places[0], read.texts[places[0]]
