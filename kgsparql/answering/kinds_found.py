@@ -16,7 +16,7 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import root, roots_of, stem, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.graph_view import A_LIST, KnownGraph
-from kgsparql.plans.type_check import PLACE, parts, terms_in
+from kgsparql.plans.type_check import PLACE, parts_of, terms_in
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
@@ -250,7 +250,7 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
     plan = None if made.computed is None else made.computed.plan
     used = steps if plan is None else {*steps, *terms_in(plan)}
     said = set(words(normalised(" ".join(session.compared_labels(used).values()))))
-    is_ordered = plan is not None and any(isinstance(part, _ORDERING) for part in parts(plan))
+    is_ordered = any(parts_of(plan, *_ORDERING))
     is_one = len(made.best) == 1 and not isinstance(plan, a.Count | a.Condition)
     later = own.time_adverbs - own.present_words - {"right"}
     for word in (text for p, text in enumerate(read.texts) if p not in named and text not in said):
@@ -265,7 +265,7 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
         yield left_out(read.texts[-1])
     if session.asked.phrase.kinds and isinstance(plan, a.ItemSet) and session.asked.asks == "set":
         kinds = own.hints["kind"]
-        ways = [part.path.steps[-1] for part in parts(plan) if isinstance(part, a.Ends)]
+        ways = [part.path.steps[-1] for part in parts_of(plan, a.Ends)]
         names = session.compared_labels([step.predicate for step in ways]).values()
         if not any(step.predicate in TAXONOMY for step in ways) and roots_of(names).isdisjoint(roots_of(kinds)):
             yield other_kind(f"{session.asked.words(session.asked.phrase.kinds)} of it", "not said to be one")
@@ -300,7 +300,7 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
 
 def is_undone_by_more(plan: a.Plan) -> bool:
     """Tell whether a plan counts or denies something, so that one thing more would make it wrong."""
-    return any(isinstance(part, a.Count | a.HowMany | a.Lacks | a.Minus) for part in parts(plan))
+    return any(parts_of(plan, a.Count, a.HowMany, a.Lacks, a.Minus))
 
 
 def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
@@ -310,7 +310,7 @@ def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     if not (own.is_ontology and steps):
         return
     terms = tuple(term for term in named if isinstance(term, IRI) and term not in own.restricted)
-    classes = tuple(part.of for part in parts(plan) if isinstance(part, a.Instances))
+    classes = tuple(part.of for part in parts_of(plan, a.Instances))
     x, kind, by, top, end = map(g.Variable, ("x", "kind", "by", "top", "end"))
     is_told = len(terms) > 1  # what is looked for, and of what
 

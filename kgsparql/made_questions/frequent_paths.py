@@ -12,7 +12,7 @@ from typing import TypeVar
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import neighbours, predicate_counts
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph, in_parts
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -131,8 +131,8 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize) -> Starts
 def _sampled_steps(graph: KnowledgeGraph, predicates: Sequence[IRI], limit: int) -> Iterator[tuple[Step, Term, Term]]:
     """Yield both steps of each triple, with where they begin and where they lead."""
     query, each = Query.load("predicate_triples"), max(50, limit // len(predicates))
-    for at in range(0, len(predicates), MAX_ARMS):
-        arms = [query.bind(predicate=[p]).limit(each) for p in predicates[at : at + MAX_ARMS]]
+    for some in in_parts(predicates, MAX_ARMS):
+        arms = [query.bind(predicate=[p]).limit(each) for p in some]
         for solution in graph.select(Query.union(arms)):
             if isinstance(predicate := solution["predicate"], IRI):
                 subject, object_ = solution["subject"], solution["object"]

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.labels import own_label
+from kgsparql.graphs.graph import in_parts
 from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, roots_of, same_root, words
@@ -21,7 +22,7 @@ from kgsparql.plans.expressions import is_year
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler
-from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, without_ranking
+from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, parts_of, without_ranking
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
@@ -185,9 +186,9 @@ class KnownGraph:
     ) -> Iterator[tuple[a.ItemSet, frozenset[Term]]]:
         """Yield each of several sets with so many of its items at most, so many sets a query."""
         n, x = Variable("n"), Variable("x")
-        for at in range(0, len(sets), together):
+        for some in in_parts(sets, together):
             queries, found = [], defaultdict[Term, set[Term]](set)
-            for number, items in enumerate(sets[at : at + together]):
+            for number, items in enumerate(some):
                 # About the members of lists, where the question names any; of too many, none are ranked.
                 read = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
                 read = without_ranking(mapped(read, self._all_steps), self.profiler.graph)
@@ -197,7 +198,7 @@ class KnownGraph:
             for solution in self.profiler.graph.select(Query.union(queries)):
                 if "x" in solution:
                     found[solution["n"]].add(solution["x"])
-            for number, items in enumerate(sets[at : at + together]):
+            for number, items in enumerate(some):
                 yield items, frozenset(found[Literal(str(number))])
 
     def uses(self, items: a.ItemSet) -> tuple[PredicateUse, ...]:
@@ -253,7 +254,7 @@ class KnownGraph:
 
         if reading.plan is None or not restricted:
             return reading
-        lacked = [end for one in parts(reading.plan) if isinstance(one, a.Minus) for end in parts(one.without)]
+        lacked = [end for one in parts_of(reading.plan, a.Minus) for end in parts(one.without)]
         ends = [end.path.steps[-1] for end in lacked if isinstance(end, a.Ends)]
         is_wide = any(step.direction == "forward" and step.predicate in restricted for step in ends)
         doubts = (*reading.doubts, *([KINDS_LEFT_OUT] if is_wide else []))

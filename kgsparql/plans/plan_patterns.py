@@ -21,7 +21,7 @@ from kgsparql.plans.expressions import (
     key_of,
     precision_of,
 )
-from kgsparql.plans.type_check import parts
+from kgsparql.plans.type_check import parts_of
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -177,7 +177,7 @@ class PlanCompiler:
         Of paths apart, too: Oxigraph puts no union in order, and reads it for each row.
         """
         found = self.members(items, x)
-        has_paths = self.facts is None and any(isinstance(part, a.Ends) for part in parts(items))
+        has_paths = self.facts is None and any(parts_of(items, a.Ends))
         return (g.Select((x,), found, distinct=True),) if has_paths else found
 
     def _best(self, top: a.Top, x: Variable) -> Group:

@@ -15,7 +15,7 @@ from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
-from kgsparql.plans.type_check import UNITS, parts
+from kgsparql.plans.type_check import UNITS, parts_of
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
@@ -85,7 +85,7 @@ class Planner:
         """The positions of words such as `average`, where a plan has no average, and no name in it says so."""
         asks = [p for p, text in enumerate(self.texts) if self.lexicon.summaries.get(text) == "avg"]
         made = found.plan
-        if not asks or made is None or any(isinstance(one, a.SummaryOf | a.Summarised) for one in parts(made)):
+        if not asks or made is None or any(parts_of(made, a.SummaryOf, a.Summarised)):
             return []
         named = {p for chunk in self.chunks for p in chunk.span}
         said = {word for match in found.how for word in match.words.split()}
@@ -224,7 +224,7 @@ class Planner:
 
     def _of_empty_classes(self, taken: Denotation) -> tuple[Gap, ...]:
         """Doubt what is said of a class of which nothing in the graph is."""
-        kinds = {part.of for part in parts(taken.known) if isinstance(part, a.Instances)}
+        kinds = {part.of for part in parts_of(taken.known, a.Instances)}
         empty = filterfalse(self.view.has_instances, sorted(kinds, key=str))
         return tuple(map(known_elsewhere, self.phrases.fit.names([*empty][:1])))
 
@@ -428,7 +428,7 @@ def _text_at_end(phrase: NounPhrase) -> Chunk | None:
 
 def _is_of_all(plan: a.Plan | None) -> bool:
     """Whether it is asked what is so of everything that it is asked of: the films with every genre."""
-    return any(isinstance(part, a.Where) and isinstance(part.value, a.Count) for part in parts(plan))
+    return any(isinstance(part.value, a.Count) for part in parts_of(plan, a.Where))
 
 
 def _of_any_class(items: a.ItemSet, kinds: Sequence[IRI]) -> a.ItemSet:

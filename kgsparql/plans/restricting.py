@@ -11,7 +11,7 @@ from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, j
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
-from kgsparql.plans.type_check import parts
+from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import (
@@ -63,7 +63,7 @@ class Restricting(NamedWords):
 
     def _without_others(self, one: Denotation) -> Denotation:
         way = one.path if one.how else None
-        start = next((own.start for own in parts(one.items) if isinstance(own, a.Ends) and own.path == way), None)
+        start = next((own.start for own in parts_of(one.items, a.Ends) if own.path == way), None)
         if way is None or start is None:
             return one.doubted(left_out("only"))
         return replace(
@@ -114,7 +114,7 @@ class Restricting(NamedWords):
     def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
         """Keep what is so of everything that it is asked of: the films with *every* genre."""
         path = one.path if len(one.how) > len(given.how) else None
-        starts = [part.start for part in parts(one.known) if isinstance(part, a.Ends) and part.path == path]
+        starts = [part.start for part in parts_of(one.known, a.Ends) if part.path == path]
         if path is None or not starts:
             return one
         return replace(one, items=a.Where(one.known, a.HowMany(back(path), starts[0]), "=", a.Count(starts[0])))
@@ -227,7 +227,7 @@ class Restricting(NamedWords):
         beside = [own for own in phrase.restrictions if isinstance(own, Predication) and own.object is not None]
         if self.lexicon.with_words.isdisjoint(own.preposition for own in beside):
             return one
-        starts = [own.start for own in parts(one.known) if isinstance(own, a.Ends) and own.path == one.how[-2].path]
+        starts = [own.start for own in parts_of(one.known, a.Ends) if own.path == one.how[-2].path]
         return replace(one, items=a.Minus(one.known, starts[0])) if starts else one
 
     def _role_of_subject(self, given: Denotation, said: Predication, verb: Sequence[int]) -> Role:

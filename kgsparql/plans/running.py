@@ -19,7 +19,17 @@ from kgsparql.plans.expressions import coarser_pattern, term_text
 from kgsparql.plans.left_out import MOST_LEFT_OUT, LeftOut
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
-from kgsparql.plans.type_check import UNITS, check, class_of_all, kind_of, parts, terms_in, too_large, without_places
+from kgsparql.plans.type_check import (
+    UNITS,
+    check,
+    class_of_all,
+    kind_of,
+    parts,
+    parts_of,
+    terms_in,
+    too_large,
+    without_places,
+)
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import duration_of
@@ -181,7 +191,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
 
 def _left_out_by(form: type[a.Current | a.Once], plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
     """Count what a plan leaves out for being deprecated, or the same as another."""
-    left_out = (a.Count(a.Minus(part.items, part)) for part in parts(plan) if isinstance(part, form))
+    left_out = (a.Count(a.Minus(part.items, part)) for part in parts_of(plan, form))
     return sum(_number_of(graph.select(compiled(one, vocabulary=vocabulary))) or 0 for one in left_out)
 
 
@@ -262,7 +272,7 @@ def _columns_of(plan: a.Plan) -> dict[str, str]:
 def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
     """The triples that a plan rests on, each once, and whether these are all."""
     queries: list[Witnesses] = [*witnesses(plan, vocabulary=vocabulary, limit=MOST_FACTS)]
-    kinds = [part.of for part in parts(plan) if isinstance(part, a.Instances) and vocabulary.narrower]
+    kinds = [part.of for part in parts_of(plan, a.Instances) if vocabulary.narrower]
     queries += map(partial(subclass_facts, vocabulary=vocabulary), dict.fromkeys(kinds))
     triples: dict[Triple, None] = {}
     are_all = True

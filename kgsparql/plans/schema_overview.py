@@ -12,6 +12,7 @@ from kgsparql.exploration.batched_select import select_about
 from kgsparql.exploration.counting import graph_info
 from kgsparql.exploration.labels import labels
 from kgsparql.exploration.lookups import GraphLookups
+from kgsparql.graphs.graph import in_parts
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.plan_compiler import compiled
@@ -184,7 +185,7 @@ class _Reader:
         chosen = sorted(counts, key=lambda one: (-counts[one], one.value))
         self.more_kinds = len(chosen[MOST_KINDS:]) + len(self._sizes.keys() - {*classes})
         naming = self.graph.naming.labels
-        for some in _batches(chosen[:MOST_KINDS]):
+        for some in in_parts(chosen[:MOST_KINDS], _TOGETHER):
             self._profiler.sample_all([*map(a.Instances, some)])
             things = {one: [*_iris(self._profiler.sample(a.Instances(one)))][:_NAMED] for one in some}
             every = [*chain(*things.values())]
@@ -211,7 +212,7 @@ class _Reader:
         sizes, most = self._relation_sizes(), _PAIRS_REMOTE if self.graph.is_remote else _PAIRS
         wanted = sorted(sizes, key=lambda one: (-sizes[one], one.value))
         self.more_relations = len(wanted[MOST_RELATIONS:])
-        for some in _batches(wanted[:MOST_RELATIONS]):
+        for some in in_parts(wanted[:MOST_RELATIONS], _TOGETHER):
             pairs = {one: own for one, own in self._profiler.pairs_along(some, most=most).items() if own}
             ends = {one: [*zip(*own[:_TYPED], strict=True)] for one, own in pairs.items()}
             every = {*chain(*chain(*ends.values()))}
@@ -292,10 +293,6 @@ class _Reader:
     def _also(label: str, others: Iterable[str]) -> tuple[str, ...]:
         own = {normalised(one): printable(one, _LONGEST) for one in (label, *others)}
         return tuple(own.values())[1 : 1 + _MOST_ALSO]
-
-
-def _batches(terms: Sequence[IRI]) -> Iterator[Sequence[IRI]]:
-    return (terms[at : at + _TOGETHER] for at in range(0, len(terms), _TOGETHER))
 
 
 def _iris(terms: Iterable[Term]) -> Iterator[IRI]:

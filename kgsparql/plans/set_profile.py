@@ -11,7 +11,7 @@ from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
 from kgsparql.exploration.adjacency_search import AdjacentSteps
 from kgsparql.exploration.batched_select import PredicatePath, StepUse
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions, in_parts
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.implied_facts import (
@@ -164,8 +164,8 @@ class Profiler:
         if self.common is not None and shared:
             self.common.look_at(shared)
             profiles.update(zip(shared, map(self.common.known.profiles.__getitem__, shared), strict=True))
-        for at in range(0, len(own), _TOGETHER):
-            self._look_at(own[at : at + _TOGETHER])
+        for some in in_parts(own, _TOGETHER):
+            self._look_at(some)
 
     def sample(self, items: a.ItemSet) -> tuple[Term, ...]:
         """Some of the items; none where there are none."""
@@ -237,8 +237,8 @@ class Profiler:
         if not self.vocabulary.narrower:
             self.known.broader.update(dict.fromkeys(new, frozenset()))
             new = []
-        for at in range(0, len(new), _TOGETHER):
-            self._look_above(new[at : at + _TOGETHER])
+        for some in in_parts(new, _TOGETHER):
+            self._look_above(some)
         above = (kind for one in own for kind in sorted(self.known.broader[one], key=str))
         return tuple(dict.fromkeys((*own, *above)))
 
@@ -355,10 +355,10 @@ class Profiler:
         wanted = tuple(dict.fromkeys(terms)) if is_said else ()
         x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
-        for at in range(0, len(wanted), 400):
+        for some in in_parts(wanted, 400):
             facts = [g.Fact(x, predicate, kind) for predicate in self.vocabulary.kinds]
             either = facts[0] if len(facts) == 1 else g.Union(tuple((fact,) for fact in facts))
-            group = (g.Values(x, wanted[at : at + 400]), either)
+            group = (g.Values(x, tuple(some)), either)
             select = g.Select((x, kind), group, distinct=True, limit=10_000)
             for solution in self.graph.select(g.select_query("classes", select)):
                 if isinstance(solution["c"], IRI):
@@ -376,8 +376,8 @@ class Profiler:
             self.common.look_at_ends(predicates)
             return
         new = [*filterfalse(self.known.at_ends.__contains__, dict.fromkeys(predicates))]
-        for at in range(0, len(new), _TOGETHER):
-            found = self.pairs_along(new[at : at + _TOGETHER])
+        for some in in_parts(new, _TOGETHER):
+            found = self.pairs_along(some)
             kinds = self.classes_of(_iris([*chain(*chain(*found.values()))]))
             self.with_broader(sorted(set().union(*kinds.values()), key=str))
             self.known.at_ends.update({one: self._ends_of(pairs, kinds) for one, pairs in found.items()})

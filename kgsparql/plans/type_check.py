@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from kgsparql.dataclasses import fields, is_dataclass, replace
 from kgsparql.errors import PlanError
@@ -15,6 +15,8 @@ from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import LIST_FIRST, LIST_REST, RDF_TYPE
+
+_T = TypeVar("_T")
 
 MAX_PARTS = 60
 """The most parts of one plan: a question of a sentence has never needed more than twenty."""
@@ -170,6 +172,11 @@ def parts(value: Any) -> Any:
         yield value
         for each in fields(value):
             yield from parts(getattr(value, each.name))
+
+
+def parts_of(value: Any, *kinds: type[_T]) -> Iterator[_T]:
+    """The parts of a plan that are of one of some kinds."""
+    return (part for part in parts(value) if isinstance(part, kinds))
 
 
 def mapped(part: Any, change: Callable[[Any], Any]) -> Any:

@@ -23,7 +23,7 @@ from kgsparql.linking.codes import is_code
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import is_foreign, roots_of, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.type_check import parts
+from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.paths import Step, directions
 from kgsparql.rdf.query import Query
@@ -136,7 +136,7 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
     named = {name.term for chunk in read.asked.read.chunks for name in chunk.entities}
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
     plan = read.reading.plan
-    starts = (one.start for one in parts(plan) if isinstance(one, a.Ends)) if plan is not None else ()
+    starts = (one.start for one in parts_of(plan, a.Ends))
     texts = (text for one in starts if isinstance(one, a.Items) for text in one.terms if isinstance(text, Literal))
     has_code = any(is_code(text.value) for text in texts)  # what is R.1.3
     is_told = read.asked.is_definition and not has_code
@@ -155,7 +155,7 @@ def _needs_a_plan(read: ReadQuestion) -> bool:
     plan, asked = read.reading.plan, read.asked
     is_list = asked.is_listing or not asked.language.existence_words.isdisjoint(asked.read.texts)
     is_of_class = isinstance(plan, a.Instances) and is_list and all(one.position < 0 for one in read.reading.doubts)
-    is_dated = plan is not None and any(isinstance(part, a.Held) for part in parts(plan))
+    is_dated = any(parts_of(plan, a.Held))
     return is_of_class or is_dated or (_is_computing(plan) and any(asked.operations()))
 
 
