@@ -30,7 +30,7 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable, split_camel_case
+from kgsparql.rdf.terms import Literal, Term, iris_in, normalised, printable, split_camel_case
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.form import Form, Link
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, other_kind, rival, turned, uncomputed, unsaid
@@ -356,7 +356,7 @@ class _Check:
         """Whether the graph says of all that a step leads to that they are what a word for a man or a woman means."""
         hops = (way.hops[place].triple for way in self.best.paths)
         ends = (one.object if self.path.steps[place].direction == "forward" else one.subject for one in hops)
-        nodes = a.Items(tuple(dict.fromkeys(one for one in ends if isinstance(one, IRI))))
+        nodes = a.Items(tuple(dict.fromkeys(iris_in(ends))))
         profiler = Profiler(self.session.graph, self.session.vocabulary, common=common_profiler(self.session))
         view = KnownGraph(profiler, self.session.compared_labels, self.session.linker, predicates_of(self.session))
         return view.are_all_of_sex(nodes, said, self.asked.language)

@@ -21,7 +21,7 @@ from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised, split_camel_case
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import (
     CLASS_KINDS,
     EQUIVALENT_CLASS,
@@ -273,7 +273,7 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
 
 def restriction_gaps(session: Session) -> Iterator[Gap]:
     """Doubt that there is nothing where OWL says what is asked of all of a class, in a way that is not read."""
-    terms = tuple(link.term for link in session.links if isinstance(link.term, IRI))
+    terms = iris_in(link.term for link in session.links)
     if not terms or session.graph.profile.external_ids or not session.graph.uses_any((ON_PROPERTY,)):
         return
     x, kind, rule, by, far = map(g.Variable, ("x", "kind", "rule", "by", "far"))
@@ -309,7 +309,7 @@ def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     steps = tuple(sorted(own.restricted & named, key=str))
     if not (own.is_ontology and steps):
         return
-    terms = tuple(term for term in named if isinstance(term, IRI) and term not in own.restricted)
+    terms = tuple(term for term in iris_in(named) if term not in own.restricted)
     classes = tuple(part.of for part in parts_of(plan, a.Instances))
     x, kind, by, top, end = map(g.Variable, ("x", "kind", "by", "top", "end"))
     is_told = len(terms) > 1  # what is looked for, and of what

@@ -30,7 +30,7 @@ from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, commo
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, as_iri, normalised
+from kgsparql.rdf.terms import IRI, Literal, as_iri, iris_in, normalised
 from kgsparql.rdf.vocabulary import CLASS_KINDS, CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
@@ -198,7 +198,7 @@ def _without_retired(session: Session, asked: Form) -> Form:
     called = {one: {name.label.lower() for name in one.entities} for one in asked.read.chunks}
     several = [one for one, names in called.items() if len(names) < len(one.entities)]
     terms = (name.term for one in several for name in one.entities)
-    retired = session.retired([term for term in terms if isinstance(term, IRI)])
+    retired = session.retired(iris_in(terms))
     kept = {one: tuple(name for name in one.entities if name.term not in retired) for one in several}
     if not retired or not any(kept.values()):
         return asked

@@ -26,7 +26,7 @@ from kgsparql.linking.words import root, stem, tokens, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.type_check import terms_in
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iris_in, normalised
 from kgsparql.rdf.vocabulary import RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.lexicon import glossary, lexicon
@@ -225,7 +225,7 @@ class SentenceCheck:
         own, fit = lexicon(), read.session.label_fit
         kinds = {kind for chunk in read.found.asked.read.chunks for kind in chunk.classes}
         meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
-        labels = [fit.text(term) for term in meant if isinstance(term, IRI)]
+        labels = [*map(fit.text, iris_in(meant))]
         is_of_place = any(not fit.roots(label).isdisjoint(fit.locations) for label in labels)
         is_of_place |= any(own.question_words.get(text) == "place" for text in self.session.asked.read.texts)
         closed = own.function_words - own.dummies - own.except_words - own.or_words - own.do_forms
@@ -245,7 +245,7 @@ class SentenceCheck:
         untold = {read.texts[at] for at in read.free} - {*self.session.asked.read.texts}  # a wife of who is `married`
         if not (all(is_said) and _SEX_TOLD.isdisjoint(untold)) or any(fit.unsaid(label, untold) for label in labels):
             return False
-        predicates = [term for term in meant if isinstance(term, IRI) and term not in kinds]
+        predicates = [term for term in iris_in(meant) if term not in kinds]
         places = (at for at in read.free if read.texts[at] in own.prepositions - own.than_words)
         return all(self._is_fit_preposition(at, read, predicates, fit, is_of_place=is_of_place) for at in places)
 

@@ -13,7 +13,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import asdict, field, fields, frozen
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Term, Triple, iri, parse_term
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Term, Triple, iri, iris_in, parse_term
 
 _T = TypeVar("_T")
 
@@ -111,7 +111,7 @@ def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> 
         row[name] for row in rows for name in variables if name in row and not isinstance(row[name], BlankNode)
     )
     if len(variables) > 1 and any(isinstance(term, IRI) for term in found):
-        return tuple(term for term in found if isinstance(term, IRI))
+        return iris_in(found)
     return tuple(found)
 
 

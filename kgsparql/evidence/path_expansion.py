@@ -16,7 +16,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import content_stems
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import is_mediator
 
 # Ends of a walk whose triples are cited; the query of the item finds them all.
@@ -280,7 +280,7 @@ def _fill_tables(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     through = []
     for one in tables:
         rows = dict.fromkeys(way.path.terms[one.row_at] for way in one.told)
-        if iris := [row for row in rows if isinstance(row, IRI)]:
+        if iris := iris_in(rows):
             walks += one.columns
             through += [{one.row_at: iris}] * len(one.columns)
     if not walks:

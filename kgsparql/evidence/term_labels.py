@@ -21,7 +21,7 @@ from kgsparql.exploration.labels import named_types, own_label
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, Walk
-from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, iris_in, local_name, normalised, printable
 from kgsparql.schema.known_names import name_of_code
 
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
@@ -115,7 +115,7 @@ class TermLabels:
 
     def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[dict[str, int]]:
         """Count how many of the terms of each group have each class, by its name; classes are remembered."""
-        terms = [term for term in dict.fromkeys(chain.from_iterable(groups)) if isinstance(term, IRI)]
+        terms = iris_in(dict.fromkeys(chain.from_iterable(groups)))
         if missing := [term for term in terms if term not in self._types]:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             called: Mapping[Term, Label] = {}

@@ -24,7 +24,7 @@ from kgsparql.graphs.adjacency import (
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step, directions
-from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Term, iris_in
 
 # The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all.
 _MANY = 16
@@ -166,7 +166,7 @@ class HopNames:
     def degrees(self, numbers: Numbers) -> Numbers:
         """Count the triples of terms, up to a bound."""
         terms = [self.term(number) for number in numbers.tolist()]
-        found = degrees(self._graph, sorted({t for t in terms if isinstance(t, IRI)}, key=str), skip=())
+        found = degrees(self._graph, sorted({*iris_in(terms)}, key=str), skip=())
         return np.minimum([found[term] for term in terms], MAX_DEGREE)
 
 

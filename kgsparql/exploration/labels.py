@@ -15,7 +15,7 @@ from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name, printable, text_literal
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iris_in, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, RDF_TYPE, Naming, is_mediator, is_unknown
 
 K = TypeVar("K")
@@ -60,7 +60,7 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     """
     predicates = graph.naming.labels
     wanted = list(dict.fromkeys(terms))
-    iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
+    iris = [term for term in iris_in(wanted) if not is_mediator(term)]
     query = _texts_query(graph, predicates)
     found = select_about(graph, _with_links(query, graph.naming, tuple(languages)), iris).seen
     best: dict[Term, Label] = _best_texts(found, languages, predicates)
@@ -189,7 +189,7 @@ def by_label(graph: KnowledgeGraph, text: str, *, languages: Sequence[str] = ("e
 
 
 def _entities_in(solutions: Iterable[Solution]) -> set[IRI]:
-    return {entity for solution in solutions if isinstance(entity := solution["entity"], IRI)}
+    return {*iris_in(solution["entity"] for solution in solutions)}
 
 
 def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IRI, ...]]:

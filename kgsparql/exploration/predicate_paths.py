@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import filterfalse
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from kgsparql.graphs.adjacency import AdjacencyView, Marks, Numbers, batches, so
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
-from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Term, iris_in
 from kgsparql.rdf.vocabulary import is_mediator
 
 T = TypeVar("T")
@@ -176,7 +177,7 @@ class _QuerySteps:
 
     def entities(self, ends: Numbers) -> list[IRI]:
         """Return those of some ends that are asked about."""
-        return sorted((e for e in self.terms(ends) if isinstance(e, IRI) and not is_mediator(e)), key=str)
+        return sorted(filterfalse(is_mediator, iris_in(self.terms(ends))), key=str)
 
     def _step_number(self, step: Step) -> int:
         return 2 * self._predicates[step.predicate] + (step.direction == "inverse")

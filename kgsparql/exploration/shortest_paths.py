@@ -24,7 +24,7 @@ from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import UNWALKED
 
 # A term of the near side, and the hop from it to a term of the far side; no hop if it is the same term.
@@ -99,7 +99,7 @@ class _Side:
 
     def named_frontier(self) -> list[IRI]:
         """Return the IRIs of the frontier, in order."""
-        return sorted((term for term in self.frontier if isinstance(term, IRI)), key=str)
+        return sorted(iris_in(self.frontier), key=str)
 
     def hops_back(self, terms: Sequence[Term]) -> Iterator[tuple[int, Hop]]:
         """Yield the hops by which these terms were reached, and how far from the end each begins."""

@@ -33,7 +33,6 @@ NOT_COMPUTED = "what is counted, compared or excluded is not computed over sever
 _NOT_JOINED = "facts of different graphs are not joined: load them into one store"
 _TOO_MANY = "more triples than are walked over several graphs"
 _MOST_WALKED = 100_000  # triples that are read for the walks of one query
-_INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
 _MOST_FAILURES = 3
 """Queries at which a member may fail before it is not asked again; a member that cannot be reached, one."""
 
@@ -219,7 +218,7 @@ class FederatedGraph(KnowledgeGraph):
                     things = g.Select((of,), group, distinct=True, limit=BOUND + 1)
                     found = self._select_computed(g.select_query("counted", things), [things], deadline)
                     if len(found) <= BOUND:
-                        numbers.append(g.Values(number, (Literal(str(len(found)), datatype=_INTEGER),)))
+                        numbers.append(g.Values(number, (Literal(len(found)),)))
                         counted.append(replace(found, solutions=()))
         if len(parts) > 1 or len(numbers) < len(parts[0].group):
             return Solutions(cut=NOT_COMPUTED)
@@ -410,15 +409,15 @@ def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
     (['4'], 1)
     """
     variables = tuple(dict.fromkeys(name for part in parts for name in part.variables))
-    distinct: dict[frozenset[tuple[str, Term]], dict[str, Term]] = {}
+    distinct: dict[object, dict[str, Term]] = {}
     for solution in (solution for part in parts for solution in part):
         counted = counts.intersection(solution)
         about = frozenset((name, term) for name, term in solution.items() if name not in counted)
         # Solutions that count other variables are about something else.
-        known = distinct.setdefault(about | {(name, _INTEGER) for name in counted}, {})
+        known = distinct.setdefault((about, counted), {})
         for name in counted.intersection(known):
             number = whole_number(known[name]) + whole_number(solution[name])
-            known[name] = Literal(str(number), datatype=_INTEGER)
+            known[name] = Literal(number)
         if not known:
             known.update(solution)
     solutions = tuple(distinct.values())

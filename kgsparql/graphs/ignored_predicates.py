@@ -9,7 +9,7 @@ from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, Term, iris_in
 from kgsparql.rdf.vocabulary import PREDICATE_LABEL_LINKS, claim_kind, claim_part
 
 _PREDICATES = ("predicate", "onward", "p")
@@ -39,7 +39,7 @@ class IgnoredPredicates:
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
         """Ask a graph that declares its external identifiers itself: one query; a note says if the result was cut."""
         found = graph.select(Query.load("external_ids"))
-        direct = {term for solution in found if isinstance(term := solution["predicate"], IRI)}
+        direct = {*iris_in(solution["predicate"] for solution in found)}
         external = (part for predicate in direct for part in _predicates_of(predicate))
         cut = f"{graph.name} cut what it says identifies things: {found.cut}; some identifiers may be missing"
         return cls(frozenset((*terms, *external)), notes=(cut,) if found.cut else ())
@@ -57,7 +57,7 @@ class IgnoredPredicates:
         named = {predicate for profile in (*known.services, *known.engines) for predicate in profile.noise}
         pairs = [(predicate, _DIRECT_CLAIM) for predicate in named]
         declared = graph.select(Query.load("group_inverse").bind_rows(("entity", "predicate"), pairs).limit(BOUND))
-        return cls.of(graph, (term for solution in declared if isinstance(term := solution["entity"], IRI)))
+        return cls.of(graph, iris_in(solution["entity"] for solution in declared))
 
     @classmethod
     def together(cls, parts: Iterable[IgnoredPredicates]) -> IgnoredPredicates:

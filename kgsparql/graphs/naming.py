@@ -15,7 +15,7 @@ from kgsparql.graphs.graph import Solution
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, local_name
+from kgsparql.rdf.terms import IRI, Literal, iris_in, local_name
 from kgsparql.rdf.vocabulary import (
     LABEL_NODES,
     LABELS,
@@ -103,8 +103,7 @@ def _seen_things(graph: _Embedded) -> list[_SeenThing]:
         each = min(_OF_A_KIND, _THINGS // max(1, len(listed)) + 1)
         of_classes = (q.subject for own in listed for q in islice(graph.quads(None, RDF_TYPE, own), each))
         subjects = {**dict.fromkeys(of_classes), **dict.fromkeys(islice(subjects, _THINGS))}
-    iris = (subject for subject in subjects if isinstance(subject, IRI))
-    return [_seen_thing(graph, one) for one in islice(iris, 2 * _THINGS)]
+    return [_seen_thing(graph, one) for one in iris_in(subjects)[: 2 * _THINGS]]
 
 
 def _seen_thing(graph: _Embedded, iri: IRI) -> _SeenThing:

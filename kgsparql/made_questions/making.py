@@ -39,7 +39,7 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Labels, Literal, Term, normalised, printable
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, iris_in, normalised, printable
 
 MAX_ANSWERS = 20  # answers that a question has at most, by default
 _MAX_PATHS = 60  # the commonest paths of one number of hops and direction, of which questions are made
@@ -270,7 +270,7 @@ class _Namer:
             for term in near
         }
         for step, near in starts.near.items():
-            ends = [term for term in near[:_MAX_CLASSIFIED] if isinstance(term, IRI)]
+            ends = iris_in(near[:_MAX_CLASSIFIED])
             counts = Counter(kind for term in ends for kind in classes.get(term, ()))
             enough = max(1.0, _MAJORITY * len(ends))
             common = [kind for kind, count in counts.items() if count >= enough and kind in self._names]
@@ -297,11 +297,11 @@ class _Namer:
 
 def _classes_of(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:
     """Look up the classes of the terms that steps lead to, without those that say nothing."""
-    terms = {term for own in starts.near.values() for term in own[:_MAX_CLASSIFIED] if isinstance(term, IRI)}
+    terms = {*iris_in(term for own in starts.near.values() for term in own[:_MAX_CLASSIFIED])}
     found: dict[Term, set[IRI]] = defaultdict(set)
     for group in neighbours(graph, sorted(terms, key=str), steps=[Step(p) for p in TYPES], limit=20).items:
         found[group.entity].update(
-            term for term in group.neighbours if isinstance(term, IRI) and not _MEANINGLESS_CLASS.search(term.value)
+            term for term in iris_in(group.neighbours) if not _MEANINGLESS_CLASS.search(term.value)
         )
     return found
 

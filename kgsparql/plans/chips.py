@@ -31,7 +31,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal, iris_in
 from kgsparql.rdf.vocabulary import CLASS_KINDS
 from kgsparql.schema.vocabulary import GraphVocabulary
 
@@ -214,7 +214,7 @@ class _OptionFinder:
         match self.chip.kind:
             case "class":
                 back = Step(self.profiler.vocabulary.types[0], "inverse").path
-                own = [one for one in self._terms(a.Ends(_OPEN_ITEMS, back)) if isinstance(one, IRI)]
+                own = iris_in(self._terms(a.Ends(_OPEN_ITEMS, back)))
                 found = [a.Instances(one) for one in self.profiler.with_broader(own) if one not in CLASS_KINDS]
             case "item":
                 found = [a.Items((one,)) for one in self._terms(_OPEN_ITEMS)]

@@ -28,7 +28,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, normalised
 from kgsparql.rdf.vocabulary import (
     ALTERNATIVE_LABELS,
     DERIVED_FROM,
@@ -124,7 +124,7 @@ class ListMembers:
     def _ways_to_members(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[PropertyPath]:
         p, graph = Variable("p"), self.profiler.graph
         head = g.Select((p,), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_CELLS)
-        used = {own for found in graph.select(g.select_query("at_lists", head)) if isinstance(own := found["p"], IRI)}
+        used = {*iris_in(found["p"] for found in graph.select(g.select_query("at_lists", head)))}
         numbers = sorted(int(found[1]) for own in used if (found := PLACE.match(own.value)) is not None)
         for number in numbers:
             yield PropertyPath((Step(IRI(f"{OF_RDF}_{number}")),))
@@ -304,7 +304,7 @@ class KnownGraph:
 
     def classes_of(self, terms: Iterable[Term]) -> dict[Term, frozenset[IRI]]:
         """The classes of terms, with those above."""
-        wanted = [term for term in dict.fromkeys(terms) if isinstance(term, IRI)]
+        wanted = iris_in(dict.fromkeys(terms))
         if new := [*filterfalse(self._classes.__contains__, wanted)]:
             own = self.profiler.classes_of(new)
             self.profiler.with_broader(sorted(set().union(*own.values()), key=str))

@@ -22,7 +22,7 @@ from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival, unsai
 
 _W = weights("said")
 _GIVEN, _TRIED = 5, 3
-TRUE, FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
+TRUE, FALSE = Literal(value=True), Literal(value=False)
 
 
 class Predicating(NamedWords):

@@ -19,7 +19,7 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.set_profile import Profiler, unit_of
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, normalised, parse_term, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, iris_in, normalised, parse_term, printable
 from kgsparql.rdf.vocabulary import ASKED_OF_ONTOLOGIES, OF_ONTOLOGIES, SUBCLASS_OF, UNWALKED
 from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.kinds import NamedKinds, predicate_of_things
@@ -178,7 +178,7 @@ class _Reader:
         above: Iterable[IRI] = self._profiler.with_broader(classes)
         if self._vocabulary.is_ontology:
             below = self._profiler.pairs_along([SUBCLASS_OF], most=MOST_COUNTED)[SUBCLASS_OF]
-            above = [kind for kind, _ in Counter(_iris(end for _, end in below)).most_common(2 * MOST_KINDS)]
+            above = [kind for kind, _ in Counter(iris_in(end for _, end in below)).most_common(2 * MOST_KINDS)]
         nodes = {way.kind for own in self._vocabulary.joined.values() for way in own}
         wanted = [one for one in dict.fromkeys([*classes, *above]) if one not in nodes and not _is_of_schema(one)]
         counts = {one: self._count_of(one) for one in wanted}
@@ -187,7 +187,7 @@ class _Reader:
         naming = self.graph.naming.labels
         for some in in_parts(chosen[:MOST_KINDS], _TOGETHER):
             self._profiler.sample_all([*map(a.Instances, some)])
-            things = {one: [*_iris(self._profiler.sample(a.Instances(one)))][:_NAMED] for one in some}
+            things = {one: iris_in(self._profiler.sample(a.Instances(one)))[:_NAMED] for one in some}
             every = [*chain(*things.values())]
             texts = select_about(self.graph, [Query.load("labels").bind(predicate=naming)], every).seen
             called, named = self._names([*some, *every]), {(one["entity"], one["predicate"]) for one in texts}
@@ -216,7 +216,7 @@ class _Reader:
             pairs = {one: own for one, own in self._profiler.pairs_along(some, most=most).items() if own}
             ends = {one: [*zip(*own[:_TYPED], strict=True)] for one, own in pairs.items()}
             every = {*chain(*chain(*ends.values()))}
-            types = self._profiler.classes_of([*_iris(every)])
+            types = self._profiler.classes_of(iris_in(every))
             for kind, things in self._things.items():
                 for thing in things & every:
                     types[thing].add(kind)
@@ -293,10 +293,6 @@ class _Reader:
     def _also(label: str, others: Iterable[str]) -> tuple[str, ...]:
         own = {normalised(one): printable(one, _LONGEST) for one in (label, *others)}
         return tuple(own.values())[1 : 1 + _MOST_ALSO]
-
-
-def _iris(terms: Iterable[Term]) -> Iterator[IRI]:
-    return (term for term in terms if isinstance(term, IRI))
 
 
 def _rank_as_example(pair: tuple[Term, Term]) -> tuple[int, str]:

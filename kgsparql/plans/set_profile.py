@@ -29,7 +29,7 @@ from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, whole_number
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iris_in, local_name, whole_number
 from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
@@ -212,7 +212,7 @@ class Profiler:
         *begun, last = items.path.steps
         before = a.Ends(items.start, PropertyPath(tuple(begun))) if begun else items.start
         near = self.sample(before)
-        if near and len(iris := _iris(near)) == len(near):
+        if near and len(iris := iris_in(near)) == len(near):
             return a.Ends(a.Items(iris), last.path)
         shorter = self._from_sample(before)  # a blank node has no name to begin at
         return (
@@ -274,7 +274,7 @@ class Profiler:
         for own in uses_of.values():
             for use in own.values():
                 told += use.ends
-        classes = self.classes_of(_iris(told))
+        classes = self.classes_of(iris_in(told))
         for one in sets:
             uses = []
             for step, use in uses_of[one].items():
@@ -289,7 +289,7 @@ class Profiler:
 
     def _adjacent(self, terms: Sequence[Term]) -> AdjacentSteps | None:
         """The steps from terms in the adjacency; ``None`` where queries find them."""
-        view, iris = self.graph.adjacency_view(), _iris(terms)
+        view, iris = self.graph.adjacency_view(), iris_in(terms)
         if view is None or len(iris) < len(terms) or self.vocabulary.restricted:
             return None  # a blank node has no number to begin with
         steps = AdjacentSteps(view, iris, self.direction, self.unwalked)
@@ -329,10 +329,10 @@ class Profiler:
         add_nodes(facts, patterns, self.graph, self.vocabulary)
         add_values(facts, patterns, self.graph, self.vocabulary)
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
-            add_restricted(_iris(terms), own, self.graph, self.direction)
+            add_restricted(iris_in(terms), own, self.graph, self.direction)
         for items, own in zip(asked, facts, strict=True):
             ways = (LIST_FIRST, *(step.predicate for step in own if is_back_from_container(step)))
-            if found_in := _iris([*chain(*(own.pop(Step(one, "inverse"), ()) for one in ways))]):
+            if found_in := iris_in(chain(*(own.pop(Step(one, "inverse"), ()) for one in ways))):
                 self.known.in_lists.add(items)
                 add_list_owners(found_in, own, ways, self.graph)
         if solutions.complete and len(solutions) < MOST_OF_EACH:  # these are all that there are
@@ -345,7 +345,7 @@ class Profiler:
 
     def _some(self, items: a.ItemSet, terms: Sequence[Term], x: Variable) -> g.Pattern:
         """Patterns of the items that are looked at."""
-        iris = _iris(terms)
+        iris = iris_in(terms)
         is_named = len(iris) == len(terms)  # a blank node has no name to ask with
         return g.Values(x, iris) if is_named else self._first(self._from_sample(items))
 
@@ -378,7 +378,7 @@ class Profiler:
         new = [*filterfalse(self.known.at_ends.__contains__, dict.fromkeys(predicates))]
         for some in in_parts(new, _TOGETHER):
             found = self.pairs_along(some)
-            kinds = self.classes_of(_iris([*chain(*chain(*found.values()))]))
+            kinds = self.classes_of(iris_in(chain(*chain(*found.values()))))
             self.with_broader(sorted(set().union(*kinds.values()), key=str))
             self.known.at_ends.update({one: self._ends_of(pairs, kinds) for one, pairs in found.items()})
 
@@ -424,13 +424,9 @@ def _first_by_name(terms: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(sorted(terms, key=str)[:SAMPLED])
 
 
-def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:
-    return tuple(term for term in terms if isinstance(term, IRI))
-
-
 def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tuple[IRI, ...]:
     counts = Counter(chain.from_iterable(filter(None, map(classes.get, terms))))
-    least = _SHARE * max(1, len(_iris(terms)))
+    least = _SHARE * max(1, len(iris_in(terms)))
     return tuple(sorted([c for c, n in counts.items() if n >= least], key=lambda c: (-counts[c], c.value)))
 
 

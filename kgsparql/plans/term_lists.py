@@ -26,7 +26,18 @@ from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, local_name, normalised, printable, whole_number
+from kgsparql.rdf.terms import (
+    IRI,
+    BlankNode,
+    Labels,
+    Literal,
+    Term,
+    iris_in,
+    local_name,
+    normalised,
+    printable,
+    whole_number,
+)
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 from kgsparql.reading.form import Form
 
@@ -47,8 +58,7 @@ _OF_SCHEMA = (
 )  # fmt: skip
 _NEAR_ENTITY = 0.3
 """What counts for a predicate beside the words of the question: that an entity of the question has it."""
-_BOOLEAN = IRI("http://www.w3.org/2001/XMLSchema#boolean")
-_YES_OR_NO = {"yes": Literal("true", datatype=_BOOLEAN), "no": Literal("false", datatype=_BOOLEAN)}
+_YES_OR_NO = {"yes": Literal(value=True), "no": Literal(value=False)}
 _EXAMPLES = 2
 _CHARACTERS = 28  # of an example
 _DESCRIBED = 60
@@ -91,7 +101,7 @@ class ListedPredicate:
         if is_forward:
             self.kinds[use.kind] += 1
             self.examples.update(dict.fromkeys(use.ends[:_EXAMPLES]))
-            self.items.update(dict.fromkeys(end for end in use.ends if isinstance(end, IRI)))
+            self.items.update(dict.fromkeys(iris_in(use.ends)))
             self.most = max(self.most, use.most)
             self.least_share = min(self.least_share, use.share)
             self.unit = self.unit or use.unit
@@ -253,7 +263,7 @@ class TermLister:
         """
         counts = self.class_counts
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
-        things = [term for term in named if isinstance(term, IRI)]
+        things = iris_in(named)
         alike = self.of_one_name([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
         kinds_of = self.kinds_of(list(alike))
         entities = list(kinds_of)

@@ -13,7 +13,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import LIST_FIRST, LIST_REST, RDF_TYPE
 
 _T = TypeVar("_T")
@@ -257,6 +257,6 @@ def class_of_all(items: Any, graph: KnowledgeGraph) -> IRI | None:
     """Return the class of which a set has all instances, or what a path leads to from them."""
     if not (isinstance(items, a.Ends) and isinstance(items.start, a.Items)):
         return items.of if isinstance(items, a.Instances) else None
-    first, terms = items.path.steps[0], [term for term in items.start.terms if isinstance(term, IRI)]
+    first, terms = items.path.steps[0], iris_in(items.start.terms)
     is_type = first.predicate in (RDF_TYPE, *graph.profile.type_predicates) and first.direction == "inverse"
     return terms[0] if is_type and len(terms) == 1 else None

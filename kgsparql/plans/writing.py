@@ -44,7 +44,6 @@ Label = Callable[[Term], str]
 
 UNNAMED = frozenset({"value", "number"})
 """Names of columns that say nothing."""
-_BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 _YEAR = re.compile(r"(?<!light )\byear\b", re.IGNORECASE)
 
 
@@ -212,7 +211,7 @@ class Writer:
                 clause = leads(steps, names([f"all {self.phrase(every):in_number}"]))
             case a.HowMany(), _, Literal():
                 clause = Clause(f"with {_so_many('so_many', self._counted(measure), comparison, value.value)}")
-            case a.Value(path), "=", Literal() if value.datatype.value == _BOOLEAN:
+            case a.Value(path), "=", Literal() if value.datatype == Literal(value=True).datatype:
                 said = "yes" if value.value in {"true", "1"} else "no"
                 flag = Relation("flag", self.label(path.last))
                 clause = leads([*steps[:-1], flag], Phrase(said, said, said))

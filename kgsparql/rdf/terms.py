@@ -18,8 +18,8 @@ from kgsparql.errors import InputError, IriError, PrefixError
 from kgsparql.resources import resource
 
 __all__ = [
-    "IRI", "XSD", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "json_text",
-    "local_name", "normalised", "parse_term", "printable", "renamed", "spellings", "text_literal",
+    "IRI", "XSD", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "iris_in",
+    "json_text", "local_name", "normalised", "parse_term", "printable", "renamed", "spellings", "text_literal",
     "validated", "whole_number",
 ]  # fmt: skip
 
@@ -65,6 +65,11 @@ def iri(text: str) -> IRI:
     except ValueError as error:
         shown = printable(bare, 80)
         raise IriError(f"not a valid IRI: {shown} ({error})", hint="write it as <http://…> or prefix:name") from error
+
+
+def iris_in(terms: Iterable[Term | None]) -> tuple[IRI, ...]:
+    """Return those of some terms that are IRIs, in their order."""
+    return tuple(term for term in terms if isinstance(term, IRI))
 
 
 def as_iri(term: Term) -> IRI:

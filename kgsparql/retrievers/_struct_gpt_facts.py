@@ -21,7 +21,7 @@ from kgsparql.linking.words import grouped
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS
-from kgsparql.rdf.terms import IRI, Labels, Term, local_name
+from kgsparql.rdf.terms import IRI, Labels, Term, iris_in, local_name
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import ReadLine, segments
 from kgsparql.retrievers._walking import (
@@ -177,7 +177,7 @@ def _fetched_neighbours(
     ``Q7186-a1b2``.
     """
     found = groups_of(wanted, session, limit=limit)
-    iris = list(dict.fromkeys(end for group in found.items for end in group.neighbours if isinstance(end, IRI)))
+    iris = list(dict.fromkeys(iris_in(end for group in found.items for end in group.neighbours)))
     session.labels([*topics, *iris], in_grace=False)
     beyond: Mapping[Term, Sequence[Hop]] = {}
     if not any(is_opaque(topic, session) for topic in topics):

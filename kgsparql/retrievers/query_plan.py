@@ -37,7 +37,7 @@ from kgsparql.plans.running import Computed, run
 from kgsparql.plans.term_lists import MOST_SETS, TermLists
 from kgsparql.plans.type_check import check, parts, terms_in
 from kgsparql.plans.writing import none_in_words
-from kgsparql.rdf.terms import IRI, Literal, printable
+from kgsparql.rdf.terms import Literal, iris_in, printable
 from kgsparql.rdf.units import ratios
 from kgsparql.reading.gaps import Gap, left_out
 from kgsparql.reading.lexicon import lexicon
@@ -311,7 +311,7 @@ def _with_named_columns(plan: a.Plan, asked: PlanQuestion) -> a.Plan:
     said = {*words(asked.session.original), *words(asked.session.question), *_COLUMN_WORDS}
     said |= {word for label in labels.values() for word in words(label)}
     for column in plan.columns:
-        predicates = [part for part in terms_in(cast("Any", column.measure)) if isinstance(part, IRI)]
+        predicates = iris_in(terms_in(cast("Any", column.measure)))
         own = column.name if said.issuperset(words(column.name.replace("_", " "))) else ""
         name = own or next((labels[term] for term in predicates), "items")
         names[column.name] = next(n for i in count(1) if (n := f"{name} {i}" if i > 1 else name) not in names.values())

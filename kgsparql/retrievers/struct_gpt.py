@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated
 
 from kgsparql.answering.answer import MAX_CHOICES, Retrieval
@@ -24,7 +24,7 @@ from kgsparql.linking.words import grouped
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import numbers
 from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, printable
 from kgsparql.retrievers._reasoning import FactSheet, answered
 from kgsparql.retrievers._struct_gpt_facts import (
     Expansion,
@@ -196,7 +196,7 @@ class StructGPT(Retriever):
     def _next_frontiers(self, step: Iterable[FoundFacts], selected: Collection[Term], session: Session) -> Frontiers:
         """Make the frontiers of the next step: entities that a model selected, else the likeliest; never a literal."""
         reached = {walk: ways for one in step for walk, ways in one.reached().items()}
-        every = dict.fromkeys(end for ways in reached.values() for end in ways if isinstance(end, IRI))
+        every = dict.fromkeys(iris_in(chain(*reached.values())))
         ends: list[Term] = [end for end in every if end in selected] or [*every]
         if len(ends) > _MAX_ENTITIES_OF_STEP:
             labels = session.labels(ends, in_grace=False)

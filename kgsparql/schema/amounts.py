@@ -12,7 +12,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable
 from kgsparql.rdf.literals import NUMBERS, OF_RDF
-from kgsparql.rdf.terms import IRI, XSD, Literal, Term, local_name, normalised, split_camel_case, whole_number
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term, iris_in, local_name, normalised, split_camel_case, whole_number
 from kgsparql.rdf.units import sign_of, unit
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
 from kgsparql.schema.patterns import patterns
@@ -170,8 +170,8 @@ def _units_beside(graph: KnowledgeGraph, by: IRI, numbers: set[IRI]) -> Iterator
             yield _Beside(by, one)
 
 
-def _predicates_in(graph: KnowledgeGraph, select: g.Select) -> list[IRI]:
-    return [one for found in graph.select(g.select_query("predicates", select)) if isinstance(one := found["p"], IRI)]
+def _predicates_in(graph: KnowledgeGraph, select: g.Select) -> tuple[IRI, ...]:
+    return iris_in(found["p"] for found in graph.select(g.select_query("predicates", select)))
 
 
 def _counted_units(graph: KnowledgeGraph, group: g.Group, x: Variable, of: Expression) -> list[tuple[Term, int]]:

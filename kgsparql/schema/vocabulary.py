@@ -14,7 +14,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import (
     CLASS_KINDS,
     EQUIVALENT_PROPERTY,
@@ -213,7 +213,7 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
     transitive |= {other for one, other in equal if one in transitive}  # from the other end, too
     stated = {one: steps for one, steps in relations.items() if steps}
     return {
-        "transitive": frozenset(one for one in transitive if isinstance(one, IRI)),
+        "transitive": frozenset(iris_in(transitive)),
         "relations": stated,
         "implied": {one: tuple(steps) for one, steps in implied.items()},
     }
@@ -254,6 +254,6 @@ def _read_ontology(graph: KnowledgeGraph) -> GraphVocabulary:
     ]
     return GraphVocabulary(
         is_ontology=True,
-        restricted=frozenset(one["by"] for one in restricted if isinstance(one["by"], IRI)),
-        populated=frozenset(one["kind"] for one in of_things if isinstance(one["kind"], IRI)),
+        restricted=frozenset(iris_in(one["by"] for one in restricted)),
+        populated=frozenset(iris_in(one["kind"] for one in of_things)),
     )
