@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.packed import PackedLabels
@@ -17,7 +17,7 @@ from kgsparql.models.embedding import Embedder, Floats
 _ROLES = ("label", "alternative", "derived")
 
 
-@dataclass(frozen=True)
+@frozen
 class CombinedLabels:
     """Labels of several places of one graph, or of several graphs; a name that several have is one row.
 
