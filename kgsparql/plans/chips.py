@@ -289,7 +289,7 @@ class _OptionFinder:
                 if one is not None:
                     head = (g.numbered(n, i), (number, g.Aggregate("COUNT", one.columns[0][0])))
                     queries.append(g.select_query("count", g.Select(head, (one,))))
-            found = self.profiler.graph.select(Query.union(queries))
+            found = self.profiler.graph.select(Query.union(queries)) if queries else ()
             counts = {term_text(one["n"]): int(term_text(one["number"])) for one in found}
             yield from (None if one is None else counts.get(str(i), 0) for i, one in enumerate(rows))
 

@@ -98,7 +98,7 @@ def _nodes_led_to(
             group = (items, *(g.Fact(*fact) for fact in way.facts(node, *ends)))
             queries.append(g.select_query("led_to", g.Select(head, group, limit=MOST_OF_EACH)))
             found.append((at, back, tuple(Step(one, direction) for one in relations)))  # type: ignore[arg-type]
-    for one in graph.select(Query.union(queries)):
+    for one in graph.select(Query.union(queries)) if queries else ():
         at, back, steps = found[int(one["n"].value)]  # type: ignore[union-attr]
         yield _Between(at, one["x"], one["node"], one["far"], back, steps)
 
@@ -119,7 +119,7 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
             for item, told in own.pop(step).items():
                 if texts := {end for end in told if isinstance(end, Literal)}:
                     own[step][item] |= texts
-    for one in graph.select(Query.union(queries)):
+    for one in graph.select(Query.union(queries)) if queries else ():
         at, step = places[one["n"]]
         facts[at][step].setdefault(one["x"], set()).add(one["value"])
     for at, step in places.values():

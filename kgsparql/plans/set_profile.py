@@ -11,7 +11,7 @@ from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.exploration import Label
 from kgsparql.exploration.adjacency_search import AdjacentSteps
 from kgsparql.exploration.batched_select import PredicatePath, StepUse
-from kgsparql.graphs.graph import KnowledgeGraph, in_parts
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions, in_parts
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.implied_facts import (
@@ -189,7 +189,7 @@ class Profiler:
             head = (g.numbered(n, at), x)
             queries.append(g.select_query("sample", g.Select(head, (self._any(self._from_sample(one)),))))
         found: dict[Term, list[Term]] = defaultdict(list)
-        for solution in self.graph.select(Query.union(queries)):
+        for solution in self.graph.select(Query.union(queries)) if queries else ():
             found[solution["n"]].append(solution["x"])
         for at, one in enumerate(new):  # ordered here: Oxigraph takes 80 ms for 2,000 terms
             known[one] = _first_by_name(found[Literal(str(at))])
@@ -316,7 +316,7 @@ class Profiler:
                 queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
         by_end = partial(defaultdict[Term, set[Term]], set)
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(by_end) for _ in asked]
-        solutions = self.graph.select(Query.union(queries))
+        solutions = self.graph.select(Query.union(queries)) if queries else Solutions()
         by_step: dict[tuple[Term, Term, Direction], dict[Term, set[Term]]] = defaultdict(by_end)
         for found in solutions:
             led: Direction = "forward" if "forward" in found else "inverse"

@@ -110,7 +110,7 @@ def _things_of(graph: KnowledgeGraph, facts: Mapping[IRI, g.Fact]) -> dict[IRI, 
         for at, fact in enumerate(facts.values())
     ]
     found: dict[object, set[IRI]] = defaultdict(set)
-    for one in graph.select(Query.union(queries)):
+    for one in graph.select(Query.union(queries)) if queries else ():
         if isinstance(one["x"], IRI):
             found[one["n"]].add(one["x"])
     return {kind: frozenset(found[Literal(str(at))]) for at, kind in enumerate(facts)}

@@ -151,7 +151,7 @@ class EndpointLabels(FoundLabels):
         if missing:
             predicates, kind = self._graph.naming.names, self._profile.text_search
             query = label_search(kind, missing, predicates=predicates, languages=tags, limit=_FOUND_EACH)
-            names = names_in(self._graph.select(query))
+            names = names_in(self._graph.select(query)) if not query.empty else []
             for search in missing:
                 wanted = {word for text in search for word in words(normalised(text))}
                 self._searched[search] = [name for name in names if wanted <= set(words(name.key))]
