@@ -25,8 +25,7 @@ from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Json, PrefixMap, Term, parse_term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
-from kgsparql.resources import cache_directory
-from kgsparql.storage.response_cache import COUNTS, RESPONSE_FILE, ResponseCache
+from kgsparql.storage.response_cache import COUNTS, ResponseCache
 
 Labels = Callable[[Iterable[Term]], dict[Term, str]]
 
@@ -107,7 +106,7 @@ def counted(graph: KnowledgeGraph, query: Query, select: Callable[[Query], Solut
     if not graph.is_as_loaded:
         return run(query)
     request = {"graph": graph.fingerprint, "query": query.text}
-    with ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+    with ResponseCache() as cache:
         # What is not kept, or damaged, is counted again.
         with suppress(StoreError, InputError, LookupError, TypeError, AttributeError):
             if (kept := cache.lookup(COUNTS, request)) is not None:

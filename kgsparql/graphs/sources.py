@@ -27,9 +27,8 @@ from kgsparql.graphs.stores import (
 )
 from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
-from kgsparql.resources import cache_directory
 from kgsparql.storage.files import is_store
-from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
+from kgsparql.storage.response_cache import ResponseCache
 
 _Held: TypeAlias = ox.Store | RdflibCopy
 GraphSource: TypeAlias = str | Path | _Held
@@ -68,8 +67,7 @@ def open_graph(
         if names_endpoint(group):
             from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
 
-            file = cache_directory() / RESPONSE_FILE
-            kept = ResponseCache(file, mode="write" if fresh else "use") if cache else None
+            kept = ResponseCache(mode="write" if fresh else "use") if cache else None
             known = endpoint_named(group[0])
             url = known.urls[0] if known else str(group[0]).strip()
             return EndpointGraph(

@@ -35,8 +35,8 @@ from kgsparql.models.chat_completion import (
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust
 from kgsparql.rdf.terms import Json, printable
-from kgsparql.resources import ClosedAtExit, cache_directory
-from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
+from kgsparql.resources import ClosedAtExit
+from kgsparql.storage.response_cache import Mode, ResponseCache
 
 T = TypeVar("T")
 
@@ -225,7 +225,7 @@ def open_model(
             hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
         )
     client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s, transport=transport)
-    cache = None if mode is None else ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
+    cache = None if mode is None else ResponseCache(mode=mode)
     name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client)
     return LanguageModel(
         name, client, response_cache=cache, temperature=temperature, seed=seed, reply_tokens=reply_tokens

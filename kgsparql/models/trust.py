@@ -7,8 +7,7 @@ from contextlib import suppress
 
 from kgsparql.dataclasses import asdict, field, frozen
 from kgsparql.errors import StoreError
-from kgsparql.resources import cache_directory
-from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
+from kgsparql.storage.response_cache import ResponseCache
 
 TRIAL = "trial"  # the kind of exchange that keeps what a trial found
 _KEPT_S = 30 * 86_400.0
@@ -48,7 +47,7 @@ def kept_trust(tried: Mapping[str, str]) -> Trust | None:
     :param tried: the server, the model, and a digest of the prompts that it was tried with.
     """
     # What another version kept may lack a member, or have another.
-    with suppress(StoreError, TypeError, KeyError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+    with suppress(StoreError, TypeError, KeyError), ResponseCache() as cache:
         known = cache.lookup(TRIAL, tried, at_most_s=_KEPT_S)
         return None if known is None else Trust(**known)
     return None
@@ -56,5 +55,5 @@ def kept_trust(tried: Mapping[str, str]) -> Trust | None:
 
 def keep_trust(tried: Mapping[str, str], found: Trust) -> None:
     """Keep what was found of a model; where nothing can be written, the next process finds it out again."""
-    with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+    with suppress(StoreError), ResponseCache() as cache:
         cache.put(TRIAL, tried, asdict(found))

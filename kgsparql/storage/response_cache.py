@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kgsparql.rdf.terms import Json
+from kgsparql.resources import cache_directory
 from kgsparql.storage.sqlite_file import SqliteFile
 
 Mode = Literal["use", "write"]
@@ -32,7 +33,10 @@ DELETE FROM exchange WHERE kind = ?1 AND (made < ?2 OR rowid NOT IN (
 
 
 class ResponseCache(SqliteFile):
-    """Replies that are used again, so that nobody is asked, or paid, twice; for several threads and processes."""
+    """Replies that are used again, so that nobody is asked, or paid, twice; for several threads and processes.
+
+    :param path: the file; that of the cache directory, if ``None``.
+    """
 
     what = "exchanges"
     tables = """
@@ -45,8 +49,8 @@ CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
     again = "the replies are asked for again"
     room = "kgsparql cache --clear all"
 
-    def __init__(self, path: Path, *, mode: Mode = "use") -> None:
-        super().__init__(path)
+    def __init__(self, path: Path | None = None, *, mode: Mode = "use") -> None:
+        super().__init__(path or cache_directory() / RESPONSE_FILE)
         self.mode = mode
 
     def get(self, kind: str, request: Mapping[str, Any], *, at_most_s: float = math.inf) -> Json | None:
