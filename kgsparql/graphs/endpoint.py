@@ -35,11 +35,11 @@ from kgsparql.graphs.profiles import (
     engine_in_words,
     known_endpoints,
 )
-from kgsparql.graphs.protocol.replies import media_type, solutions
+from kgsparql.graphs.protocol.replies import solutions
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
 from kgsparql.http.address import Address
-from kgsparql.http.transport import HttpReply, Transport
+from kgsparql.http.transport import HttpReply, Transport, media_type
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Json, printable
 from kgsparql.rdf.vocabulary import Naming
@@ -335,7 +335,7 @@ class EndpointGraph(KnowledgeGraph):
                 raise  # nobody is there: the query would fail, too
             probe.again_from = time.monotonic() + _AGAIN_S
             return
-        is_rdf = reply.status == 200 and media_type(reply) in _RDF
+        is_rdf = reply.status == 200 and media_type(reply.headers) in _RDF
         description = reply.body.decode("utf-8", "replace") if is_rdf else ""
         if (engine := known_endpoints().engine(self.url, reply.headers, description)) is not None:
             told = {f.name: value for f in fields(probe.known) if (value := getattr(probe.known, f.name)) != f.default}

@@ -67,12 +67,11 @@ class FederatedGraph(KnowledgeGraph):
         self._only: int | None = None
         self._failed: dict[int, list[KgsparqlError]] = {}
         self._held: dict[g.Group, set[int]] = {}
-        self._check: Callable[[], None] = lambda: None
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graphs for one question; failures are shared with this one."""
         members = (member.within(usage, in_grace=in_grace, most_s=most_s) for member in self._members)
-        return self.changed(_members=tuple(members), _check=partial(usage.check, in_grace=in_grace))
+        return super().within(usage, in_grace=in_grace).changed(_members=tuple(members))
 
     def shared(self) -> Self:
         """Return the same graphs for what is the same for all questions; failures are shared with this one."""

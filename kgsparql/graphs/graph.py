@@ -7,6 +7,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -165,6 +166,7 @@ class KnowledgeGraph(ABC):
     directory: Path | None = None
     is_embedded = is_as_loaded = False
     _origin: KnowledgeGraph | None = None
+    _check: Callable[[], None] = staticmethod(lambda: None)
 
     @abstractmethod
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
@@ -185,7 +187,7 @@ class KnowledgeGraph(ABC):
         :param in_grace: when the question's time is over, they may still take :attr:`Usage.grace_s`.
         :param most_s: seconds for each query.
         """
-        return self
+        return self.changed(_check=partial(usage.check, in_grace=in_grace))
 
     def shared(self) -> Self:
         """Return the same graph for what is the same for all questions: an endpoint's replies are kept on disk."""

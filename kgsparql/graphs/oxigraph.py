@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice, product
 from operator import attrgetter
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Self, cast
 
 import pyoxigraph as ox
 
-from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.adjacency import MIN_TRIPLES, MOST_TRIPLES, Adjacency, AdjacencyView, Revision, open_adjacency
 from kgsparql.graphs.files import Progress, RdfFile
@@ -85,11 +84,6 @@ class OxigraphGraph(KnowledgeGraph):
         self._mark_of_now = mark or (self._content_mark if fingerprint is None else lambda: None)
         self._mark = self._mark_of_now()
         self.processes = QueryProcesses(store, self._mark_of_now, in_memory=self.is_in_memory)
-        self._check: Callable[[], None] = lambda: None
-
-    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
-        """Return the same graph for one question: a query is killed when its time is over, or it is stopped."""
-        return self.changed(_check=partial(usage.check, in_grace=in_grace))
 
     def close(self) -> None:
         """End the processes of its queries; the next query starts another."""

@@ -189,6 +189,11 @@ class ThreadedCall(Generic[T]):
         return self._future.result()
 
 
+def media_type(headers: Mapping[str, str]) -> str:
+    """Read the type of what is sent, in lower case and without parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def retry_after_s(headers: Mapping[str, str], *, most_s: float = LONGEST_S) -> float | None:
     """Read how many seconds a server asks to wait, rounded up; ``None`` if it asks for nothing sensible.
 

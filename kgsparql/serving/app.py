@@ -37,6 +37,7 @@ from kgsparql.errors import (
     OptionError,
     why_invalid,
 )
+from kgsparql.http.transport import media_type
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import Json, json_text, printable
 from kgsparql.rendering import render
@@ -102,7 +103,7 @@ async def _sent_question(request: Request) -> _Asked:
 
     :raises InputError: for anything else. Of another content type it could be a form of another site.
     """
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if media_type(request.headers) != "application/json":
         raise InputError("this is not application/json", hint="send JSON, with that content type")
     try:
         return _Asked.model_validate_json(await request.body())

@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, GraphQueries, check, is_nothing, serialise, why_nothing
+from kgsparql.http.transport import media_type
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import ClosedAtExit
@@ -111,7 +112,7 @@ async def _client_left(request: Request) -> None:
 
 async def _posted_query(request: Request, in_url: str | None) -> str | None:
     """Read the query of a POST: a form, or the query itself."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request.headers)
     if kind == "application/sparql-update":
         raise InputError(_READ_ONLY, refused=403)
     if kind not in {_FORM, _QUERY}:

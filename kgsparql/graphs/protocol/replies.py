@@ -32,7 +32,7 @@ from kgsparql.graphs.protocol.request import (
     of_status,
     trace_in,
 )
-from kgsparql.http.transport import HttpReply
+from kgsparql.http.transport import HttpReply, media_type
 from kgsparql.rdf.terms import Term, Triple, printable
 
 MAX_SOLUTIONS = 1_000_000  # of one reply
@@ -121,7 +121,7 @@ def triples(reply: HttpReply, request: SparqlRequest) -> Iterator[Triple]:
     """Read the triples of a CONSTRUCT or a DESCRIBE, one by one, with the errors of :func:`read`."""
     if (failure := of_status(reply, request)) is not None:
         raise failure
-    kind, body = media_type(reply), _utf8_body(reply, request)
+    kind, body = media_type(reply.headers), _utf8_body(reply, request)
     if kind in {"text/html", "application/xhtml+xml"} or b"<html" in body[:1024].lower():
         raise _no_results_error(body, request)
     is_lines = kind in {"application/n-triples", "text/plain"}
@@ -199,14 +199,11 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
     raise _malformed_error(why, request, said=excerpt(body, request))
 
 
-def media_type(reply: HttpReply) -> str:
-    """Return the type of a reply's content, in lower case and without parameters."""
-    return reply.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
 def of_web_page(reply: HttpReply, request: SparqlRequest) -> EndpointReplyError | None:
     """Make the error of a web page in place of results, such as one to log in; ``None`` for another reply."""
-    is_page = media_type(reply) in {"text/html", "application/xhtml+xml"} and b"<html" in reply.body[:1024].lower()
+    is_page = (
+        media_type(reply.headers) in {"text/html", "application/xhtml+xml"} and b"<html" in reply.body[:1024].lower()
+    )
     return _no_results_error(reply.body, request) if is_page else None
 
 
@@ -218,7 +215,7 @@ def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.Quer
         return ox.QueryResultsFormat.XML
     if not body:
         raise request.partial_error("is empty")
-    kind = media_type(reply)
+    kind = media_type(reply.headers)
     if kind in {"text/csv", "text/tab-separated-values"}:
         message = f"the results are {kind}, which does not tell terms apart or where it ends"
         raise request.reply_error(message, "E_FORMAT", "this endpoint has no results in JSON or XML")
