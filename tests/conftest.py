@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 import kgsparql
-from kgsparql.graphs.protocol import rate_limiter
+from kgsparql.graphs.protocol import senders
 from tests.deep import DEEP
 from tests.endpoints.servers import Virtuoso
 from tests.world import ROOT, open_nobel
@@ -68,7 +68,7 @@ def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that a server of an earlier test had is another server now, which may be asked at once."""
-    monkeypatch.setattr(rate_limiter, "_limiters", {})
+    monkeypatch.setattr(senders, "_limiters", {})
 
 
 @pytest.fixture(scope="session")

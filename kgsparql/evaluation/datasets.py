@@ -35,8 +35,7 @@ from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import in_turn
-from kgsparql.made_questions.frequent_paths import drawn
-from kgsparql.made_questions.making import MadeQuestion
+from kgsparql.made_questions.making import MadeQuestion, drawn
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Json, Literal, PrefixMap, Term, json_text, printable
 from kgsparql.storage.files import replace_text

@@ -29,14 +29,17 @@ from kgsparql.graphs.files import (
     Progress,
     RdfFile,
     ReadOptions,
+    blank_nodes,
     format_of,
+    opened,
+    quads,
     rdf_files,
     standard_input,
+    stored_source,
 )
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
-from kgsparql.graphs.parsing import blank_nodes, opened, quads, stored_source
 from kgsparql.rdf.terms import IRI, iri, printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (

@@ -14,8 +14,7 @@ from kgsparql.errors import NotFoundError
 from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import in_turn
-from kgsparql.made_questions.frequent_paths import SampleSize
-from kgsparql.made_questions.making import MadeQuestion, make
+from kgsparql.made_questions.making import MadeQuestion, SampleSize, make
 from kgsparql.rdf.terms import Literal
 
 _KINDS = ("one hop", "two hops", "count", "inverse")  # in the order in which they are shown

@@ -8,7 +8,7 @@ import pytest
 from kgsparql import EndpointGraph, Query
 from kgsparql.errors import EndpointTimeoutError
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
-from kgsparql.graphs.protocol import rate_limiter, senders
+from kgsparql.graphs.protocol import senders
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpRequest
@@ -33,7 +33,7 @@ def test_many_questions_wait_out_an_outage_and_the_one_that_failed_is_asked_once
     run: Run, nobel_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(senders, "_FIRST_PAUSE_S", 0.02)
-    monkeypatch.setattr(rate_limiter, "REST_S", 1.5)
+    monkeypatch.setattr(senders, "REST_S", 1.5)
     busy = refusing("503 Service Unavailable")
     with Proxy(nobel_url, lambda request: busy if 20 <= request.number < 25 else None) as proxy:
         done = run("ask", "-", "-k", proxy.url, "-f", "jsonl", *PLAIN, stdin="\n".join(QUESTIONS[:6]))

@@ -16,8 +16,7 @@ import pytest
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
 from kgsparql.graphs import OxigraphGraph, decoding, load_store, open_graph, open_store
-from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
-from kgsparql.graphs.parsing import blank_nodes, quads
+from kgsparql.graphs.files import RdfFile, ReadOptions, blank_nodes, quads, rdf_files
 from kgsparql.rdf.query import Query
 from kgsparql.resources import option_file
 from tests.deep import deep

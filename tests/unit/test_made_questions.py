@@ -14,8 +14,7 @@ from kgsparql.errors import InputError, NotFoundError
 from kgsparql.evaluation.datasets import answered, load, write_dataset
 from kgsparql.linking.english_forms import Wording, plural, singular, wording
 from kgsparql.made_questions.examples import example_questions
-from kgsparql.made_questions.frequent_paths import Starts, patterns_of
-from kgsparql.made_questions.making import MadeQuestion, make
+from kgsparql.made_questions.making import MadeQuestion, Starts, make, patterns_of
 from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.rdf.paths import PropertyPath, Step
 from tests.endpoints.servers import oxigraph_serve, store_of

@@ -11,9 +11,15 @@ import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, OptionError, RateLimitError
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning, known_endpoints
-from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter, kept_until_file
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, MAX_WAIT_S, SparqlRequest, checked_contact, of_status
-from kgsparql.graphs.protocol.senders import MAX_TRIES, RateLimitedSender
+from kgsparql.graphs.protocol.senders import (
+    MAX_TRIES,
+    MOST_FAILURES,
+    REST_S,
+    RateLimitedSender,
+    RateLimiter,
+    kept_until_file,
+)
 from kgsparql.http.transport import LONGEST_S, HttpReply, retry_after_s
 
 GOOD = HttpReply(200, {}, b'{"head":{"vars":[]},"results":{"bindings":[]}}')
