@@ -29,8 +29,7 @@ from kgsparql.exploration.counting import graph_info
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, empty_graph_error, entity_named, holds_nothing
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.metered_graph import IgnoredPredicates, MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
 from kgsparql.linking.graph_indexes import GraphIndexes

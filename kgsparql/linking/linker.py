@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
-from kgsparql.linking.label_index.names import Spellings
+from kgsparql.linking.label_index.lookup import EndpointLabels, Spellings
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import (
@@ -132,8 +132,6 @@ class Linker:
         new = [name for name, key in keys.items() if key not in known]
         if self._asked is None or not new:
             return False
-        from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
-
         self._looked_up.update(dict.fromkeys(new))
         rows: list[LabelRow] = []
         asked, failed = self._asked.members, self._asked.errors

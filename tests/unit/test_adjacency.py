@@ -20,8 +20,7 @@ from kgsparql.events import Event, PathsSearched
 from kgsparql.exploration import shortest_paths
 from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store, oxigraph, sources
 from kgsparql.graphs.adjacency import Adjacency, open_adjacency
-from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.metered_graph import IgnoredPredicates, MeteredGraph
 from kgsparql.linking import graph_indexes
 from kgsparql.linking.graph_indexes import open_label_index
 from kgsparql.linking.label_index.reading import read_labels

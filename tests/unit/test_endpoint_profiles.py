@@ -12,7 +12,7 @@ import pytest
 from kgsparql import UNKNOWN, EndpointProfile
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
-from kgsparql.graphs.ignored_predicates import IgnoredPredicates
+from kgsparql.graphs.metered_graph import IgnoredPredicates
 from kgsparql.graphs.profiles import StatusMeaning, endpoint_named, known_endpoints
 from kgsparql.rdf.vocabulary import UNWALKED
 from tests.world import ROOT

@@ -8,7 +8,7 @@ import pytest
 import kgsparql
 from kgsparql import IRI, KnowledgeBase, Solutions
 from kgsparql.exploration import neighbours
-from kgsparql.graphs.ignored_predicates import IgnoredPredicates
+from kgsparql.graphs.metered_graph import IgnoredPredicates
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
 from tests.world import knowledge_of, open_nobel
 
