@@ -15,7 +15,7 @@ from kgsparql.dataclasses import asdict, frozen
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.linking.words import words as words_of
-from kgsparql.rdf.terms import IRI, Json, Labels, Literal, Term, Triple, normalised, printable
+from kgsparql.rdf.terms import Json, Labels, Literal, Term, Triple, normalised, printable
 
 if TYPE_CHECKING:
     from kgsparql.graphs.notes import Cut
@@ -109,13 +109,13 @@ def find(
     how: LookupOptions, embedder: c.EmbedderOption = "auto",
 ) -> None:  # fmt: skip
     """Search the labels: one line per entity, the best first."""
+    from kgsparql.exploration.lookups import empty_graph_error
+
     with graph.opened(lang=how.lang, embedder=embedder) as knowledge:
         found = knowledge.find(text, limit=how.limit)
     if not found:
         if knowledge.is_empty:
-            raise NotFoundError(
-                f"{knowledge.graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?"
-            )
+            raise empty_graph_error(knowledge.graph)
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
     wanted, least = set(words_of(normalised(text))), _MIN_SHARE_OF_BEST * found[0].score
     named = {one.term for one in found if not wanted.isdisjoint(words_of(normalised(one.label)))}
@@ -123,7 +123,7 @@ def find(
     if not named:
         graph.say(f"no label has {'this word' if len(wanted) == 1 else 'any of these words'}; the nearest:")
     rows = [{"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found]
-    lines = [f"{_curie_of(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
+    lines = [f"{knowledge.prefixes.compress(e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
     how.write(rows, lines)
 
 
@@ -139,7 +139,7 @@ def show(
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=how.limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
-    groups, lines = [], [f"{_curie_of(knowledge, term)} ! {printable(labels[term], 120)}"]
+    groups, lines = [], [f"{knowledge.prefixes.compress(term)} ! {printable(labels[term], 120)}"]
     for group in found.items:
         predicate, direction = group.step.predicate, group.step.direction
         near = [{"term": str(t), "label": labels[t]} for t in group.neighbours]
@@ -232,7 +232,7 @@ def info(
 def _end_text(knowledge: KnowledgeBase, term: Term, labels: Labels) -> str:
     """Write the label of a term with its language; a triple as Turtle has it."""
     if isinstance(term, Triple):
-        return printable(_curie_of(knowledge, term), 200)
+        return printable(knowledge.prefixes.compress(term), 200)
     language = term.language if isinstance(term, Literal) else None
     return printable(labels[term], 80) + (f"@{language}" if language else "")
 
@@ -240,12 +240,6 @@ def _end_text(knowledge: KnowledgeBase, term: Term, labels: Labels) -> str:
 def _say_cuts(cuts: Iterable[Cut], graph: GraphOptions, how: LookupOptions) -> None:
     for cut in () if how.is_json else cuts:
         graph.say(f"cut: {printable(cut, 300)}")
-
-
-def _curie_of(knowledge: KnowledgeBase, term: Term) -> str:
-    if isinstance(term, Triple):
-        return f"<<( {' '.join(_curie_of(knowledge, part) for part in term)} )>>"
-    return knowledge.prefixes.compress(term) if isinstance(term, IRI) else str(term)
 
 
 def _info_lines(facts: Json) -> list[str]:

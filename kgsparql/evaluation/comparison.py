@@ -17,8 +17,9 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.evaluation.statistics import FEW, difference, holm, interval
 from kgsparql.linking.words import counted
+from kgsparql.rdf.literals import aligned
 from kgsparql.rdf.terms import Json, printable
-from kgsparql.rendering.rows import aligned, safe_cells, wrapped
+from kgsparql.rendering.rows import safe_cells, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -258,7 +259,7 @@ def comparison_text(comparisons: Sequence[Comparison]) -> str:
 
 def _section_lines(title: str, rows: Sequence[Sequence[str]] = (), *texts: str) -> Iterator[str]:
     """Yield the lines of a table, its first row the heads, with what is said below it."""
-    yield from ("", *wrapped(title), *(aligned(rows, {0}) if rows else ()))
+    yield from ("", *wrapped(title), *(aligned(rows, {0}, indent="  ") if rows else ()))
     yield from (line for text in texts for line in wrapped(printable(text, 600), indent="  "))
 
 

@@ -192,7 +192,7 @@ class _Counter:
         return [
             {
                 "term": str(term),
-                "curie": prefixes.compress(term) if isinstance(term, IRI) else str(term),
+                "curie": prefixes.compress(term),
                 "label": named.get(term, ""),
                 "count": count,
             }

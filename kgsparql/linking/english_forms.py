@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen, replace
@@ -93,7 +93,7 @@ def wording(label: str) -> Wording | None:
     >>> [wording(n).text for n in ("received the award", "located in the administrative entity", "uses method")]
     ['award', 'administrative entity', 'method']
     """
-    words = _words(re.split(r" [–—-] ", label)[-1])  # the last part of a name with a dash says what the object is
+    words = name_words(re.split(r" [–—-] ", label)[-1])  # the last part of a name with a dash says what the object is
     if len(words) > 1 and words[0] in {"is", "was", "are"}:
         words = list(_without_article(words[1:]))
     if len(words) > 1 and words[-1] == "includes":
@@ -143,8 +143,12 @@ def _with_end(words: Sequence[str]) -> Wording | None:
     return None if is_clause else Wording("passive", text)
 
 
-def _words(label: str) -> list[str]:
-    """The words of a name in lower case, acronyms as they are; ``part(s)`` is ``parts``."""
+def name_words(label: str) -> list[str]:
+    """The words of a name in lower case, acronyms as they are; ``part(s)`` is ``parts``.
+
+    >>> [" ".join(name_words(label)) for label in ("University", "TV_Series", "ScientificArticle")]
+    ['university', 'TV series', 'scientific article']
+    """
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label.replace("_", " ").replace("(s)", "s"))
     text = re.sub(r"\b([Ss]ub|[Ss]uper) ([Cc]lass|[Pp]roperty)", r"\1\2", text)
     words = re.sub(r"\s*\([^()]*\)", "", text).split() or text.split()
@@ -209,9 +213,7 @@ def plural(noun: str) -> str:
     >>> [plural(noun) for noun in ("city", "person", "place of birth", "tags", "class", "doctoral student")]
     ['cities', 'people', 'places of birth', 'tags', 'classes', 'doctoral students']
     """
-    head, rest = _head(noun)
-    before, _, word = head.rpartition(" ")
-    return f"{before} {_plural_word(word)}{rest}".strip()
+    return _with_head(noun, _plural_word)
 
 
 def singular(noun: str) -> str:
@@ -220,9 +222,13 @@ def singular(noun: str) -> str:
     >>> [singular(noun) for noun in ("cities", "children", "series", "genres", "classes", "campuses", "spouses")]
     ['city', 'child', 'series', 'genre', 'class', 'campus', 'spouse']
     """
+    return _with_head(noun, _singular_word)
+
+
+def _with_head(noun: str, changed: Callable[[str], str]) -> str:
     head, rest = _head(noun)
     before, _, word = head.rpartition(" ")
-    return f"{before} {_singular_word(word)}{rest}".strip()
+    return f"{before} {changed(word)}{rest}".strip()
 
 
 def _head(noun: str) -> tuple[str, str]:

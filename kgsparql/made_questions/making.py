@@ -19,9 +19,10 @@ from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import labels, neighbours, predicate_counts, walk_ends
 from kgsparql.exploration.batched_select import select_about
+from kgsparql.exploration.lookups import empty_graph_error
 from kgsparql.graphs.graph import KnowledgeGraph, in_parts
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.english_forms import is_done_by_persons, is_person, wording
+from kgsparql.linking.english_forms import is_done_by_persons, is_person, name_words, wording
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import in_turn
 from kgsparql.plans.questions import can_be_asked, question_text
@@ -260,7 +261,7 @@ def make(
     """
     graph = knowledge.graph
     if knowledge.is_empty:
-        raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right file?")
+        raise empty_graph_error(graph)
     starts = sampled_starts(graph, seed, size)
     topics = _topic_names(knowledge, starts.entities)
     if not topics:
@@ -411,7 +412,7 @@ class _Namer:
         classes = _classes_of(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
         self._names = {
-            kind: "person" if label.text.casefold() in _PERSON_LABELS else _kind_text(label.text)
+            kind: "person" if label.text.casefold() in _PERSON_LABELS else " ".join(name_words(label.text))
             for kind, label in labels(graph, used, languages=languages).items()
             if _is_plain_name(label.text) and len(label.text.split()) <= _MAX_CLASS_WORDS
         }
@@ -469,13 +470,3 @@ def _are_dates(terms: Sequence[Term]) -> bool:
     """
     dates = [t for t in terms if isinstance(t, Literal) and (literal_kind(t) == "date" or _DATE.fullmatch(t.value))]
     return 0 < _MAJORITY * len(terms) <= len(dates)
-
-
-def _kind_text(label: str) -> str:
-    """Write the name of a class as it stands in the middle of a sentence.
-
-    >>> _kind_text("University"), _kind_text("TV_Series"), _kind_text("ScientificArticle")
-    ('university', 'TV series', 'scientific article')
-    """
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])|\s*\([^()]*\)", " ", label.replace("_", " "))
-    return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in text.split())

@@ -1,9 +1,9 @@
-"""Values for a person: numbers in plain digits, dates without a time that says nothing, and units."""
+"""Values for a person: numbers in plain digits, dates without a time that says nothing, and units; and tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from html import unescape
@@ -124,6 +124,22 @@ def number_text(text: str) -> str:
     whole = shown.partition(".")[0].lstrip("-")
     shown = f"{number:,f}" if len(whole) > len("9999") else shown
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int], *, indent: str = "", rule: str = "") -> list[str]:
+    """Return the lines of a table, its columns two spaces apart; those of ``left`` are aligned to the left.
+
+    :param rule: the character of the line below the heads; none, if empty.
+    """
+    from rich.cells import cell_len  # counts two columns for a wide character, and none for a mark
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in [*rows[:1], *([[rule * width for width in widths]] if rule else []), *rows[1:]]:
+        gaps = [" " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)]
+        cells = [text + gap if i in left else gap + text for i, (text, gap) in enumerate(zip(row, gaps, strict=True))]
+        lines.append(f"{indent}{'  '.join(cells)}".rstrip())
+    return lines
 
 
 PythonValue: TypeAlias = str | int | float | Decimal | bool | date | datetime | None

@@ -283,8 +283,12 @@ class PrefixMap:
             )
         return iri(self._prefixes[prefix] + name)
 
-    def compress(self, term: IRI) -> str:
-        """Write the CURIE of an IRI; without a prefix for it, the IRI in angle brackets."""
+    def compress(self, term: Term) -> str:
+        """Write a term as short as it can be read again: an IRI as a CURIE, where it has a prefix, also in a triple."""
+        if isinstance(term, Triple):
+            return f"<<( {' '.join(map(self.compress, term))} )>>"
+        if not isinstance(term, IRI):
+            return str(term)
         fits = ((p, term.value[len(n) :]) for n, p in self._longest_first if term.value.startswith(n))
         curie = ":".join(next(fits, ("<", "")))
         return curie if re.fullmatch(r"[\w.-]*:[\w.%-]*", curie) else f"<{term.value}>"

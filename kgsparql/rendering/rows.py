@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, cell_text
 from kgsparql.answering.answer_json import term_json
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.rdf.literals import data_frame, python_value, value_text
+from kgsparql.rdf.literals import aligned, data_frame, python_value, value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
 if TYPE_CHECKING:
@@ -30,19 +30,6 @@ WIDTH = 100  # columns of a terminal that a text keeps to
 def wrapped(text: str, *, indent: str = "") -> list[str]:
     """Return the lines of a text, no wider than a terminal with their indent."""
     return [indent + line for line in wrap(text, WIDTH - len(indent), break_on_hyphens=False) or [""]]
-
-
-def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """Return the lines of a table, its columns two spaces apart; those of ``left`` are aligned to the left."""
-    from rich.cells import cell_len
-
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        gaps = [" " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)]
-        cells = [text + gap if i in left else gap + text for i, (text, gap) in enumerate(zip(row, gaps, strict=True))]
-        lines.append(f"  {'  '.join(cells)}".rstrip())
-    return lines
 
 
 COLUMNS = [
@@ -126,7 +113,7 @@ def aligned_table(answer: Answer) -> list[str]:
 
     rows, terms, more = _first_rows(answer)
     words = {i for i, column in enumerate(zip(*terms, strict=True)) if not all(map(is_number, column))}
-    return [*aligned(rows, words), f"  {more}[{COMPUTED_MARKER}]"] if rows else []
+    return [*aligned(rows, words, indent="  "), f"  {more}[{COMPUTED_MARKER}]"] if rows else []
 
 
 def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:

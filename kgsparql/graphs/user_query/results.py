@@ -16,8 +16,8 @@ from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.oxigraph import names_in, solutions_in
 from kgsparql.graphs.user_query.checking import Form
-from kgsparql.rdf.literals import data_frame, python_value
-from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, Triple, printable
+from kgsparql.rdf.literals import aligned, data_frame, python_value
+from kgsparql.rdf.terms import XSD, Literal, PrefixMap, Term, Triple, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,29 +182,18 @@ def _text_table(result: QueryResult, prefixes: PrefixMap) -> str:
     """Write columns of equal width, a line for each solution, and what was cut; no control characters."""
     if result.form == "ASK":
         return "true\n" if result.boolean else "false\n"
-    from rich.cells import cell_len  # counts two columns for a wide character, and none for a mark
-
-    solutions = result.solutions
-    rows = [[f"?{name}" for name in solutions.variables]]
-    rows += [[_cell_text(s.get(name), prefixes) for name in solutions.variables] for s in solutions]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    rows.insert(1, ["─" * width for width in widths])
-    lines = [
-        "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    if result.cut is not None:
-        lines.append(f"… {result.cut}")
-    return "\n".join(lines) + "\n"
+    solutions, names = result.solutions, result.solutions.variables
+    rows = [[f"?{name}" for name in names]]
+    rows += [[_cell_text(s.get(name), prefixes) for name in names] for s in solutions]
+    cut = [] if result.cut is None else [f"… {result.cut}"]
+    return "\n".join([*aligned(rows, range(len(names)), rule="─"), *cut, ""])
 
 
 def _cell_text(term: Term | None, prefixes: PrefixMap) -> str:
     if term is None:
         return ""
-    if isinstance(term, IRI):
-        return printable(prefixes.compress(term), _MAX_CELL)
     if not isinstance(term, Literal):
-        return printable(str(term), _MAX_CELL)
+        return printable(prefixes.compress(term), _MAX_CELL)
     text = printable(term.value, _MAX_CELL)
     if term.language is not None:
         return f'"{text}"@{term.language}'
