@@ -7,7 +7,6 @@ from their records and questions alone: nothing is asked again.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.evaluation.statistics import FEW, difference, holm, interval
-from kgsparql.linking.words import counted
+from kgsparql.linking.words import counted, grouped
 from kgsparql.rdf.literals import aligned
 from kgsparql.rdf.terms import Json, printable
 from kgsparql.rendering.rows import safe_cells, wrapped
@@ -79,10 +78,8 @@ def compare(runs: Iterable[Run], *, metrics: Sequence[str] = ()) -> list[Compari
     :raises OptionError: for a metric that is not there.
     """
     shown = chosen_metrics(metrics)
-    groups = defaultdict(list)
-    for run in runs:
-        groups[run.dataset].append(run)
-    scored = [scored_rows(group, tuple(dict.fromkeys((*shown, *ALWAYS)))) for group in groups.values()]
+    groups = grouped((run.dataset, run) for run in runs).values()
+    scored = [scored_rows(group, tuple(dict.fromkeys((*shown, *ALWAYS)))) for group in groups]
     return [_compared_runs(*own, shown, tuple(metrics)) for own in scored]
 
 

@@ -34,7 +34,7 @@ from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.words import in_turn
+from kgsparql.linking.words import grouped, in_turn
 from kgsparql.made_questions.making import MadeQuestion, drawn
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Json, Literal, PrefixMap, Term, json_text, printable
@@ -234,9 +234,7 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
     """
     if limit is None or limit >= len(questions):
         return tuple(questions)
-    groups: dict[int | None, list[str]] = {}
-    for question in drawn(questions, seed, key=lambda question: question.id):
-        groups.setdefault(question.hops, []).append(question.id)
+    groups = grouped((one.hops, one.id) for one in drawn(questions, seed, key=lambda question: question.id))
     ordered = [groups[hops] for hops in sorted(groups, key=lambda hops: (hops is None, hops or 0))]
     taken = set(islice(in_turn(ordered), max(0, limit)))
     return tuple(question for question in questions if question.id in taken)

@@ -124,11 +124,14 @@ class Notes:
         self.partial = True
 
     @contextmanager
-    def within_budget(self) -> Iterator[None]:
-        """Let a step end early: when the budget is spent, or an endpoint gone, what was found so far stands."""
+    def within_budget(self, *failures: type[EndpointError | QueryError]) -> Iterator[None]:
+        """Let a step end early: when the budget is spent, or an endpoint gone, what was found so far stands.
+
+        :param failures: what else is no error here.
+        """
         try:
             yield
-        except EndpointError as error:
+        except (EndpointError, *failures) as error:
             self.lose(error)
         except BudgetExceededError as error:
             self.end(error)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import chain
 
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
+from kgsparql.errors import QueryError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
@@ -147,12 +147,8 @@ class TermLabels:
         if not in_grace:
             yield self.graph
             return
-        try:
+        with self.notes.within_budget(QueryError):
             yield self.graph.unlimited()
-        except GRAPH_FAILED as error:
-            self.notes.lose(error)
-        except BudgetExceededError as error:
-            self.notes.end(error)
 
 
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:

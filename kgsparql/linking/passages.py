@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -18,7 +18,7 @@ from kgsparql.errors import InputError, LimitError, StoreError
 from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
-from kgsparql.linking.words import stop_words, tokens
+from kgsparql.linking.words import grouped, stop_words, tokens
 from kgsparql.rdf.terms import IRI, Json, printable
 from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import (
@@ -229,11 +229,7 @@ def _iris_by_label(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, lis
     labels = PackedLabels(tables.blob(manifest["labels"]))
     counts = Counter(row.kind for row in labels.rows())
     kinds = {"entity", "class"} if counts["class"] > counts["entity"] else {"entity"}
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for row in labels.rows():
-        if row.kind in kinds:
-            found[row.key].append(row.iri)
-    return found
+    return grouped((row.key, row.iri) for row in labels.rows() if row.kind in kinds)
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.user_query import is_nothing
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import grouped
 from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
@@ -342,9 +343,7 @@ def _evidence_json(item: EvidenceItem, labels: Labels, given: Any) -> Json:
 
 def _links_of(planned: PlannedQuestion) -> list[Json]:
     """List what a question names, in its words; what else they may mean stands behind the first."""
-    links: dict[str, list[Json]] = {}
-    for own in planned.named:
-        links.setdefault(own.words, []).append(_term_json(own.term, own.label))
+    links = grouped((own.words, _term_json(own.term, own.label)) for own in planned.named)
     return [
         {**first, "words": printable(words, 200), **_members_present(alternatives=others[:_MAX_MEANINGS])}
         for words, (first, *others) in links.items()

@@ -6,7 +6,6 @@ import io
 import json
 import zlib
 from array import array
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial, reduce
 from itertools import groupby
@@ -24,6 +23,7 @@ from kgsparql.linking.label_index.search import (
     Vocabulary,
     inverse_frequency,
     nearest_first,
+    rows_by,
     term_scores,
     type_stems,
 )
@@ -136,9 +136,7 @@ class PackedLabels:
             found = nearest_texts(vectors, *self._embedded_texts, limit)
         else:
             found = [[] for _ in vectors]
-        rows = defaultdict(list)
-        for row in self.exact({normalised(text) for hits in found for text, _ in hits}):
-            rows[row.text].append(row)
+        rows = rows_by("text", self.exact({normalised(text) for hits in found for text, _ in hits}))
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
     def _best_rows(self, postings: str, terms: Iterable[int], limit: int) -> list[LabelRow]:
