@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pyoxigraph
 
+from kgsparql import OxigraphGraph, open_graph
 from kgsparql.exploration import NeighbourGroup, labels, neighbours, shortest_paths
-from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term

@@ -21,7 +21,7 @@ from typing import Any
 
 import pyoxigraph
 
-from kgsparql.graphs import OxigraphGraph
+from kgsparql import OxigraphGraph
 from kgsparql.linking.graph_indexes import build_label_index, label_index
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker

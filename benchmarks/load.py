@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgsparql.graphs import load_store
 from kgsparql.graphs.files import RdfFile, ReadOptions, format_of
+from kgsparql.graphs.stores import load_store
 
 AT_MOST = 1.15
 

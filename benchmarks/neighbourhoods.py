@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pyoxigraph
 
+from kgsparql import OxigraphGraph, open_graph
 from kgsparql.budget import Budget, Usage
 from kgsparql.exploration import labels, neighbours
-from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import LABELS, UNWALKED

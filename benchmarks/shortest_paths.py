@@ -30,10 +30,11 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from kgsparql import OxigraphGraph
 from kgsparql.exploration import shortest_paths
-from kgsparql.graphs import OxigraphGraph, load_store, open_store, oxigraph
+from kgsparql.graphs import oxigraph
 from kgsparql.graphs.adjacency import open_adjacency
-from kgsparql.graphs.stores import has_store
+from kgsparql.graphs.stores import has_store, load_store, open_store
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import CLASS_KINDS, RDF_TYPE, UNWALKED
 from kgsparql.storage.files import size_of

@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 
 import kgsparql
+from kgsparql import EndpointGraph
 from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget
 from kgsparql.errors import KgsparqlError
-from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.words import root, stem, trigrams, words

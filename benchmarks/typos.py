@@ -25,7 +25,7 @@ from pathlib import Path
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from kgsparql.graphs import open_graph
+from kgsparql import open_graph
 from kgsparql.linking.graph_indexes import label_index
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.linked_entity import LinkedEntity

@@ -31,10 +31,10 @@ from benchmarks.wikidata_service import (
     WikidataSimulator,
     as_wikidata_has_it,
 )
+from kgsparql import EndpointGraph
 from kgsparql.errors import KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
-from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import normalised
 from tests.endpoints.servers import oxigraph_serve, store_of

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from kgsparql.budget import Budget, Prices, Usage
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-    from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
+    from kgsparql.graphs.endpoint import EndpointGraph
+    from kgsparql.graphs.federated_graph import FederatedGraph
     from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.notes import Cut
+    from kgsparql.graphs.oxigraph import OxigraphGraph
     from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+    from kgsparql.graphs.sources import open_graph
     from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.linking.linked_entity import LinkedEntity, Mention
@@ -48,7 +51,10 @@ _NAMES = {
     "budget": "Budget Prices Usage",
     "errors": "KgsparqlError",
     "evidence.evidence": "CitedTriple Evidence EvidenceItem",
-    "graphs": "EndpointGraph FederatedGraph OxigraphGraph open_graph",
+    "graphs.endpoint": "EndpointGraph",
+    "graphs.federated_graph": "FederatedGraph",
+    "graphs.oxigraph": "OxigraphGraph",
+    "graphs.sources": "open_graph",
     "graphs.notes": "Cut",
     "graphs.profiles": "UNKNOWN EndpointProfile",
     "graphs.graph": "KnowledgeGraph Solutions Source",

@@ -27,11 +27,11 @@ from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.counting import graph_info
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, empty_graph_error, entity_named, holds_nothing
-from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import IgnoredPredicates, MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
+from kgsparql.graphs.sources import open_graph
 from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
@@ -378,7 +378,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
         They do so in endpoints, several graphs, small graphs, and where no adjacency can be kept (a note says why).
         """
-        from kgsparql.graphs import OxigraphGraph
+        from kgsparql.graphs.oxigraph import OxigraphGraph
 
         built = None
         try:

@@ -5,11 +5,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from hypothesis import strategies as st
 
-from kgsparql import KnowledgeGraph
+from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, Term, Triple
 from kgsparql.exploration import Found, PredicatePath, paths_of_several
 from kgsparql.exploration.predicate_paths import Keep
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, may_follow
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
 from tests.world import LABEL, ex
 

@@ -37,8 +37,8 @@ def load(
     how: FileOptions,
 ) -> None:
     """Load RDF files into a store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
-    from kgsparql.graphs import load_store
     from kgsparql.graphs.files import left_out
+    from kgsparql.graphs.stores import load_store
 
     with c.Progress(quiet=told.quiet) as shown:
         report = load_store(files, store, graph=graph_iri or (graph or None), progress=shown, **how.reading)

@@ -143,7 +143,8 @@ def _settings_finding() -> CheckResult:
 
 def _graph_finding(source: str, timeout_s: float) -> CheckResult:
     """Open a graph and see that it has triples."""
-    from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
+    from kgsparql.graphs.endpoint import EndpointGraph
+    from kgsparql.graphs.sources import names_endpoint, open_graph
     from kgsparql.rdf.query import Query
 
     if not source:

@@ -35,7 +35,7 @@ def query(
 
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
-    from kgsparql.graphs import open_graph
+    from kgsparql.graphs.sources import open_graph
     from kgsparql.graphs.user_query import FORMATS, GraphQueries, check, is_nothing, serialise, why_nothing
 
     text = _query_text(text, graph.sources)

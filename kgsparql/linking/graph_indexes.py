@@ -29,8 +29,8 @@ from kgsparql.errors import (
     StoreLockedError,
 )
 from kgsparql.events import ignore
-from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.adjacency import MIN_TRIPLES
+from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch

@@ -11,11 +11,8 @@ import pytest
 
 import kgsparql
 import kgsparql.knowledge_base
-from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_json import answer_to_json
+from kgsparql import Answer, LanguageModel, answer_to_json, open_graph
 from kgsparql.events import Event, QueryRun
-from kgsparql.graphs import open_graph
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import ResponseCache
 from tests import scripted

@@ -9,10 +9,11 @@ from traceback import walk_tb
 import pyoxigraph as ox
 import pytest
 
-from kgsparql import IRI, KnowledgeGraph, Literal, Query, Source, Term, Triple, Usage
+from kgsparql import IRI, FederatedGraph, KnowledgeGraph, Literal, Query, Source, Term, Triple, Usage, open_graph
 from kgsparql.errors import QueryError, QuerySyntaxError
-from kgsparql.graphs import FederatedGraph, OxigraphGraph, load_store, open_graph
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.stores import load_store
 from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
 from tests.world import EX, graph_of
 

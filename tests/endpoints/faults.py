@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Self
 from urllib.parse import parse_qs
 
-from kgsparql.graphs import EndpointGraph
+from kgsparql import EndpointGraph
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from tests.endpoints.ports import listener
 

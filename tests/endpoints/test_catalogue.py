@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import Answer, EndpointGraph, KgsparqlError, KnowledgeBase, Query, Solutions
+from kgsparql import Answer, EndpointGraph, EndpointProfile, KgsparqlError, KnowledgeBase, Query, Solutions
 from kgsparql.errors import EndpointError, EndpointReplyError, EndpointTimeoutError, NotFoundError
-from kgsparql.graphs.profiles import EndpointProfile
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply, taking
 from tests.endpoints.proxy import Fault, Proxy, changed, first, sends

@@ -14,10 +14,8 @@ import pytest
 from pyoxigraph import RdfFormat
 
 import kgsparql
-from kgsparql import Budget, EndpointGraph, KnowledgeBase
+from kgsparql import Budget, EndpointGraph, KnowledgeBase, Query, Solutions
 from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, LimitError
-from kgsparql.graphs.graph import Solutions
-from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints import faults

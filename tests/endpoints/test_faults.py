@@ -198,7 +198,7 @@ def test_E18_a_gzip_bomb_costs_no_memory() -> None:
         "import re, sys\n"
         "from pathlib import Path\n"
         "from kgsparql.errors import EndpointReplyError\n"
-        "from kgsparql.graphs import EndpointGraph\n"
+        "from kgsparql import EndpointGraph\n"
         "from kgsparql.rdf.query import Query\n"
         "graph = EndpointGraph(sys.argv[1])\n"
         "graph.select(Query('small', 'SELECT * { ?s ?p 1 }'))\n"

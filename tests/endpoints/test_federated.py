@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql import IRI, BlankNode, EndpointProfile, KnowledgeBase
+from kgsparql import IRI, BlankNode, EndpointGraph, EndpointProfile, FederatedGraph, KnowledgeBase, open_graph
 from kgsparql.cli import app
-from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.ports import free_port

@@ -9,9 +9,8 @@ from urllib.parse import parse_qs
 import pyoxigraph as ox
 import pytest
 
-from kgsparql import IRI, KnowledgeBase, KnowledgeGraph, Query, Solutions
+from kgsparql import IRI, EndpointGraph, FederatedGraph, KnowledgeBase, KnowledgeGraph, Query, Solutions, open_graph
 from kgsparql.errors import InputError, LimitError, QueryError
-from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.linking.label_index.lookup import EndpointLabels

@@ -12,15 +12,16 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql import IRI, BlankNode, Budget, Literal, Query, Triple, Usage, answer_to_json
+from kgsparql import IRI, BlankNode, Budget, Literal, OxigraphGraph, Query, Triple, Usage, answer_to_json, open_graph
 from kgsparql.cli import app
 from kgsparql.dataclasses import replace
 from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
 from kgsparql.events import Event, PathsSearched
 from kgsparql.exploration import shortest_paths
-from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store, oxigraph, sources
+from kgsparql.graphs import adjacency_building, oxigraph, sources
 from kgsparql.graphs.adjacency import Adjacency, open_adjacency
 from kgsparql.graphs.metered_graph import IgnoredPredicates, MeteredGraph
+from kgsparql.graphs.stores import load_store, open_store
 from kgsparql.linking import graph_indexes
 from kgsparql.linking.graph_indexes import open_label_index
 from kgsparql.linking.label_index.reading import read_labels

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsparql import IRI, Literal, OxigraphGraph, Triple
 from kgsparql.exploration import PredicatePath, shortest_paths
-from kgsparql.graphs import OxigraphGraph, oxigraph
+from kgsparql.graphs import oxigraph
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.rdf.vocabulary import UNWALKED
 from tests.brute_force import (
     BLANK,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql import UNKNOWN, EndpointProfile
+from kgsparql import UNKNOWN, EndpointGraph, EndpointProfile, open_graph
 from kgsparql.errors import GraphLoadError, InputError
-from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
 from kgsparql.graphs.metered_graph import IgnoredPredicates
 from kgsparql.graphs.profiles import StatusMeaning, endpoint_named, known_endpoints
+from kgsparql.graphs.sources import names_endpoint
 from kgsparql.rdf.vocabulary import UNWALKED
 from tests.world import ROOT
 

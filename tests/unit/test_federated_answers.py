@@ -10,12 +10,12 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql import IRI, Answer, Budget, FederatedGraph, KnowledgeBase, Query, Usage, render
+from kgsparql import IRI, Answer, Budget, FederatedGraph, KnowledgeBase, OxigraphGraph, Query, Usage, open_graph, render
 from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.evidence.same_as import same_as
-from kgsparql.graphs import OxigraphGraph, load_store, open_graph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.sources import groups_of
+from kgsparql.graphs.stores import load_store
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import names
 from tests.unit.test_federated import Broken, divided, ex, graph, parsed

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from kgsparql import OxigraphGraph, Query, open_graph
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
-from kgsparql.graphs import OxigraphGraph, decoding, load_store, open_graph, open_store
+from kgsparql.graphs import decoding
 from kgsparql.graphs.files import RdfFile, ReadOptions, blank_nodes, quads, rdf_files
-from kgsparql.rdf.query import Query
+from kgsparql.graphs.stores import load_store, open_store
 from kgsparql.resources import option_file
 from tests.deep import deep
 from tests.world import XSD

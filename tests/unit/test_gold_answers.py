@@ -10,7 +10,7 @@ from kgsparql import IRI, KnowledgeBase, Literal
 from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question
 from kgsparql.evaluation.datasets import answered, load, missing_share
-from kgsparql.graphs import load_store
+from kgsparql.graphs.stores import load_store
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import FIXTURES
 

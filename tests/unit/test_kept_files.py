@@ -23,14 +23,14 @@ import pytest
 from starlette.testclient import TestClient
 
 import kgsparql
-from kgsparql import AskOptions, KgsparqlError, OxigraphGraph, Query, Solutions
+from kgsparql import AskOptions, KgsparqlError, OxigraphGraph, Query, Solutions, open_graph
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.exploration import counting
 from kgsparql.exploration.counting import counted
-from kgsparql.graphs import load_store, open_graph, open_store, oxigraph
+from kgsparql.graphs import oxigraph
 from kgsparql.graphs.adjacency import open_adjacency
 from kgsparql.graphs.files import ReadOptions, rdf_files
-from kgsparql.graphs.stores import graph_in_cache, place_in_cache
+from kgsparql.graphs.stores import graph_in_cache, load_store, open_store, place_in_cache
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
 from kgsparql.resources import cache_directory

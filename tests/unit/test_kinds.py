@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgsparql import KnowledgeBase
-from kgsparql.answering.answer import Answer
+from kgsparql import Answer, KnowledgeBase
 from tests.world import graph_of
 
 

@@ -19,8 +19,8 @@ import pyoxigraph
 import pytest
 
 import kgsparql
+from kgsparql import OxigraphGraph, open_graph
 from kgsparql.errors import CancelledError, OptionError, StoreError, StoreLockedError
-from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.lance import KEEP_EVERY

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql import IRI, LinkedEntity, Mention, PropertyPath
+from kgsparql import IRI, LinkedEntity, Mention, OxigraphGraph, PropertyPath, open_graph
 from kgsparql.answering.path_scoring import WEIGHTS, KindedPath, Start, path_features, score_paths
-from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.linking.label_index.combined import LabelSearch
 from kgsparql.linking.label_index.packed import PackedLabels

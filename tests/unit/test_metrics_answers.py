@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgsparql
-from kgsparql import IRI, Answer
+from kgsparql import IRI, Answer, Literal
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, RecordedAnswer, RecordedCost, json_form
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import Literal
 from tests.unit.scored import asking, entity, of, path, record
 from tests.world import XSD
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kgsparql import KnowledgeBase
+from kgsparql import IRI, KnowledgeBase, PropertyPath
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import read_plan_file, written_plan
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI
 from tests.world import graph_of
 
 HORSES = {

@@ -27,7 +27,7 @@ import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql import IRI, BlankNode, Budget, Cut, Literal, PrefixMap, Query, Triple, Usage
+from kgsparql import IRI, BlankNode, Budget, Cut, Literal, OxigraphGraph, PrefixMap, Query, Triple, Usage, open_graph
 from kgsparql.errors import (
     BudgetExceededError,
     CancelledError,
@@ -38,8 +38,9 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.graphs import OxigraphGraph, load_store, open_graph, query_process
+from kgsparql.graphs import query_process
 from kgsparql.graphs.query_process import QueryProcesses
+from kgsparql.graphs.stores import load_store
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, GraphQueries, QueryResult, check, serialise
 from tests.world import ROOT, graph_of
 

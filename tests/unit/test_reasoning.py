@@ -4,13 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from kgsparql import Path, Retrieval, Session
+from kgsparql import Evidence, Hop, Path, Retrieval, Session, Triple
 from kgsparql.errors import ModelReplyError
-from kgsparql.evidence.evidence import Evidence
 from kgsparql.models.replies import said_answer, said_sentences
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop
-from kgsparql.rdf.terms import Triple
 from kgsparql.retrievers._reasoning import FactSheet, answered, segments
 from kgsparql.retrievers._walking import path_items
 from tests.world import ex, linked, session_of

@@ -17,9 +17,9 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql.graphs.sources
-from kgsparql import IRI, Query
+from kgsparql import IRI, Query, open_graph
 from kgsparql.errors import GraphLoadError, OptionError, StoreError, StoreLockedError
-from kgsparql.graphs import describe_store, load_store, open_graph, open_store
+from kgsparql.graphs.stores import describe_store, load_store, open_store
 from kgsparql.storage.files import is_disk_full, partial_path
 from tests.cli.lock_holder import lock_held
 from tests.deep import DEEP
@@ -27,7 +27,7 @@ from tests.world import ROOT
 
 LOAD = (
     "import sys\n"
-    "from kgsparql.graphs import load_store\n"
+    "from kgsparql.graphs.stores import load_store\n"
     "try:\n"
     "    load_store(sys.argv[1], sys.argv[2], progress=lambda *step: print(step[0], flush=True))\n"
     "except KeyboardInterrupt:\n"
@@ -262,7 +262,7 @@ def test_S05_disk_full(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     code = (
-        "import sys\nfrom kgsparql.graphs import load_store\nfrom kgsparql.errors import DiskFullError\n"
+        "import sys\nfrom kgsparql.graphs.stores import load_store\nfrom kgsparql.errors import DiskFullError\n"
         "from pathlib import Path\n"
         "load_store(sys.argv[1], sys.argv[3])\n"
         "try:\n    load_store(sys.argv[2], sys.argv[3])\n"

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgsparql import IRI, BlankNode, OxigraphGraph, Retrieval
-from kgsparql.answering.session import Session
+from kgsparql import IRI, BlankNode, OxigraphGraph, Retrieval, Session
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias, cast
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, QuerySyntaxError, QueryTimeoutError
-from kgsparql.graphs import EndpointGraph, OxigraphGraph
+from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.oxigraph import engine_error
+from kgsparql.graphs.oxigraph import OxigraphGraph, engine_error
 from kgsparql.graphs.protocol.replies import boolean, read_solutions, triples, why_cut
 from kgsparql.graphs.query_process import BoundedLines
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
