@@ -35,7 +35,6 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.lance import built_index, is_of, opened_index
-from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels, too_many
 from kgsparql.linking.label_index.search import Progress, Rows, recipe, silent
@@ -109,6 +108,8 @@ def _large_mark(directory: Path) -> Path:
 
 def _looked_up_index(graph: KnowledgeGraph, embedder: Embedder | None) -> PackedLabels:
     """Make an index that looks labels up for each question."""
+    from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
+
     return EndpointLabels(graph, profile=graph.profile, embedder=embedder)
 
 

@@ -10,7 +10,6 @@ from operator import attrgetter, itemgetter
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
-from kgsparql.linking.label_index.lookup import EndpointLabels, Spellings
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import (
@@ -112,6 +111,8 @@ class Linker:
         """
         if self._asked is None or not self._asked.is_remote:
             return []
+        from kgsparql.linking.label_index.lookup import Spellings  # most questions need none of it
+
         spellings = Spellings(text, self.languages)
         known = [link.mention.place for link in links if link.matched == "exact"]
         content = [(token.start, token.end) for token in spellings.content]
@@ -132,6 +133,8 @@ class Linker:
         new = [name for name, key in keys.items() if key not in known]
         if self._asked is None or not new:
             return False
+        from kgsparql.linking.label_index.lookup import EndpointLabels
+
         self._looked_up.update(dict.fromkeys(new))
         rows: list[LabelRow] = []
         asked, failed = self._asked.members, self._asked.errors
