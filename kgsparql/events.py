@@ -157,10 +157,12 @@ class Finished(Event):
 
 
 Emit: TypeAlias = Callable[[Event], None]
+Tell: TypeAlias = Callable[[str], None]
+"""Called with each line that a person should read."""
 
 
 def ignore(_: object) -> None:
-    """Receive events that nobody wants; those that take time to make are not made for it."""
+    """Receive events, or lines, that nobody wants; those that take time to make are not made for it."""
 
 
 def numbered(receive: Emit, clock: Callable[[], float]) -> Emit:

@@ -6,7 +6,7 @@ import queue
 import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from kgsparql.answering.said_source import said_source
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
-from kgsparql.events import Event, Finished, ignore, numbered
+from kgsparql.events import Event, Finished, Tell, ignore, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.counting import graph_info
@@ -33,6 +33,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
 from kgsparql.graphs.sources import open_graph
 from kgsparql.linking.graph_indexes import GraphIndexes
+from kgsparql.linking.label_index.search import Progress
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
@@ -70,8 +71,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
     def __init__(
         self, graph: KnowledgeGraph, *, languages: tuple[str, ...] = ("en",), embedder: str | Embedder | None = "auto",
-        prefixes: Mapping[str, str] | None = None, note: Callable[[str], None] = ignore,
-        progress: Callable[[str, int, int | None], None] | None = None, index: str | Path | None = None,
+        prefixes: Mapping[str, str] | None = None, note: Tell = ignore,
+        progress: Progress | None = None, index: str | Path | None = None,
     ) -> None:  # fmt: skip
         super().__init__(graph, languages=languages, prefixes=prefixes)
         self._note = note
@@ -442,8 +443,8 @@ def _over_before_asking(error: BudgetExceededError, urls: list[str]) -> BudgetEx
 
 def open(
     *sources: str | Path | rdflib.Graph | pyoxigraph.Store, languages: tuple[str, ...] = ("en",),
-    embedder: str | Embedder | None = "auto", note: Callable[[str], None] = ignore,
-    progress: Callable[[str, int, int | None], None] | None = None, index: str | Path | None = None,
+    embedder: str | Embedder | None = "auto", note: Tell = ignore,
+    progress: Progress | None = None, index: str | Path | None = None,
     prefixes: Mapping[str, str] | None = None, **options: Any,
 ) -> KnowledgeBase:  # fmt: skip
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an rdflib graph or a ``pyoxigraph.Store``.

@@ -27,6 +27,7 @@ from kgsparql.errors import (
     UnreachableError,
     is_about_the_query,
 )
+from kgsparql.events import Tell, ignore
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, StatedSizes
 from kgsparql.graphs.profiles import (
     UNKNOWN,
@@ -92,7 +93,7 @@ class EndpointGraph(KnowledgeGraph):
     def __init__(
         self, url: str, *, name: str | None = None, profile: EndpointProfile | None = None,
         timeout_s: float | None = None, max_bytes: int = MAX_BYTES,
-        note: Callable[[str], None] | None = None, response_cache: ResponseCache | None = None,
+        note: Tell = ignore, response_cache: ResponseCache | None = None,
         transport: Transport | None = None,
     ) -> None:  # fmt: skip
         address = self._address = Address.parse(url)

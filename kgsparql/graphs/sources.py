@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgsparql.errors import InputError, OptionError, StoreError
+from kgsparql.events import Tell, ignore
 from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.files import OWN_BASE, Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.graph import KnowledgeGraph, Source
@@ -41,7 +42,7 @@ def open_graph(
     format: str | None = None,  # noqa: A002 - the word of the specifications
     base: str | None = None, skip_bad: bool = False,
     cache: bool = True, fresh: bool = False, endpoint_timeout_s: float | None = None,
-    progress: Progress | None = None, notes: Callable[[str], None] | None = None,
+    progress: Progress | None = None, notes: Tell = ignore,
     transport: Transport | None = None,
 ) -> KnowledgeGraph:  # fmt: skip
     """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
@@ -100,7 +101,7 @@ def _refuse_stray_options(
 
 def _graph_of_files(
     given: Sequence[str], reading: Mapping[str, Any], *, name: str | None, cache: bool, progress: Progress | None,
-    notes: Callable[[str], None] | None,
+    notes: Tell,
 ) -> OxigraphGraph:  # fmt: skip
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
@@ -116,18 +117,16 @@ def _graph_of_files(
             try:
                 return graph_in_cache(files, options, target, name=name, progress=progress, notes=notes)
             except StoreError as error:
-                if notes is not None:
-                    notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
+                notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
         anew = [RdfFile(file.name, file.path) for file in files]
         return graph_in_memory(anew, options, name=name, progress=progress)
 
     base = reading["base"] or (OWN_BASE if reading["skip_bad"] else None)
     graph = read_with_base(read, ReadOptions(**{**reading, "base": base}), given)
-    if notes is not None:
-        for note in (*filter(None, map(left_out, dict.fromkeys(given))), *graph.notes):
-            notes(note)
-        if next(graph.quads(), None) is None:
-            notes(f"{graph.name}: no triples")
+    for note in (*filter(None, map(left_out, dict.fromkeys(given))), *graph.notes):
+        notes(note)
+    if next(graph.quads(), None) is None:
+        notes(f"{graph.name}: no triples")
     return graph
 
 

@@ -21,6 +21,7 @@ import pyoxigraph as ox
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, StoreError, StoreLockedError
+from kgsparql.events import Tell, ignore
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import (
     OWN_BASE,
@@ -335,7 +336,7 @@ def _graphs_of(files: Sequence[RdfFile]) -> list[str | None]:
 
 def graph_in_cache(
     files: Sequence[RdfFile], options: ReadOptions, target: Path, *, name: str | None = None,
-    progress: Progress | None = None, notes: Callable[[str], None] | None = None,
+    progress: Progress | None = None, notes: Tell = ignore,
 ) -> OxigraphGraph:  # fmt: skip
     """Open a store of these files in the cache directory, which is created the first time."""
     several, graphs = len(files) > 1, _graphs_of(files)
@@ -355,8 +356,7 @@ def graph_in_cache(
             raise
         with writer_lock(target, wait_s=_CACHE_WAIT_S):
             remove(target, target)
-    if notes is not None:
-        notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
+    notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
     jobs = list(zip(files, graphs, strict=True))
     with writer_lock(target, wait_s=_CACHE_WAIT_S):
         remove_leftovers(target)

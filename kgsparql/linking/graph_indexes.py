@@ -28,7 +28,7 @@ from kgsparql.errors import (
     StoreError,
     StoreLockedError,
 )
-from kgsparql.events import ignore
+from kgsparql.events import Tell, ignore
 from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -62,7 +62,7 @@ def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
 
 def label_index(
     graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None, progress: Progress = silent,
-    note: Callable[[str], None] = ignore, cancel: threading.Event | None = None,
+    note: Tell = ignore, cancel: threading.Event | None = None,
 ) -> PackedLabels:  # fmt: skip
     """Return an index that is ready within seconds, whatever was built before.
 
@@ -170,7 +170,7 @@ class GraphIndexes:
 
     def __init__(
         self, graph: KnowledgeGraph, *, languages: tuple[str, ...], embedder: str | Embedder | None,
-        note: Callable[[str], None], progress: Progress | None = None, place: str | Path | None = None,
+        note: Tell, progress: Progress | None = None, place: str | Path | None = None,
     ) -> None:  # fmt: skip
         self.graph = graph
         self.progress = progress or silent

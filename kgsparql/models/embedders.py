@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from kgsparql.errors import EmbeddingError, OptionError, StoreError, UnreachableError, shown_source, unreadable_url
+from kgsparql.events import Tell, ignore
 from kgsparql.models.embedding import (
     DEFAULT_MODEL,
     DEFAULT_NAME,
@@ -138,7 +139,7 @@ class CachedEmbedder:
     :param note: called with each line that a person should read.
     """
 
-    def __init__(self, embedder: Embedder, path: Path, *, note: Callable[[str], None] | None = None) -> None:
+    def __init__(self, embedder: Embedder, path: Path, *, note: Tell = ignore) -> None:
         self.embedder = embedder
         self._store = VectorStore(path)
         self._note = note
@@ -185,8 +186,7 @@ class CachedEmbedder:
         return found
 
     def _note_error(self, error: StoreError) -> None:
-        if self._note is not None:
-            self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
+        self._note(f"vectors of texts are not kept: {error.message} ({error.hint})")
 
 
 class VectorStore(SqliteFile):

@@ -33,6 +33,7 @@ from kgsparql.errors import (
     UnreachableError,
     unreadable_url,
 )
+from kgsparql.events import Tell, ignore
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, EndpointProfile
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
@@ -240,7 +241,7 @@ class RateLimitedSender:
     """A sender that keeps an endpoint's rate limits, and retries where nothing was sent or the server asks for it."""
 
     sender: Sender
-    note: Callable[[str], None] | None = None
+    note: Tell = ignore
     limiter: RateLimiter | None = None
     _told_until: float = field(default=0.0, init=False)
 
@@ -290,8 +291,6 @@ class RateLimitedSender:
         return reply
 
     def _note_wait(self, request: SparqlRequest, limiter: RateLimiter) -> None:
-        if self.note is None:
-            return
         pause_s = limiter.closed_s(request)
         until = time.time() + pause_s
         is_news = abs(until - self._told_until) > 1.0  # others in the same line wait for the same
@@ -438,7 +437,7 @@ class CachedSender:
 
     sender: Sender
     response_cache: ResponseCache
-    note: Callable[[str], None] | None = None
+    note: Tell = ignore
     since: float = -math.inf
     _is_pruned: bool = field(default=False, init=False)
 
@@ -470,8 +469,7 @@ class CachedSender:
         cache.tried(partial(cache.put, kind, request, reply), self._note_error)
 
     def _note_error(self, error: StoreError) -> None:
-        if self.note is not None:
-            self.note(f"results are not kept: {error.message} ({error.hint})")
+        self.note(f"results are not kept: {error.message} ({error.hint})")
 
 
 def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool:
