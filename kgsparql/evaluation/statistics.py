@@ -118,8 +118,7 @@ def mcnemar(wins: int, losses: int) -> float:
     Source: McNemar, Note on the sampling error of the difference between correlated proportions (1947).
     """
     n, fewer = wins + losses, min(wins, losses)
-    ways = accumulate(range(1, fewer + 1), lambda before, i: before * (n - i + 1) // i, initial=1)  # n over 0, 1, …
-    p: float = 2 * sum(ways) / 2**n
+    p: float = 2 * sum(math.comb(n, few) for few in range(fewer + 1)) / 2**n
     return min(1.0, p)
 
 

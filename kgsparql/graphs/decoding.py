@@ -34,7 +34,7 @@ MAX_XML_DEPTH = 1000  # of nested elements in RDF/XML, in which its parser is qu
 MAX_JSON_DEPTH = 500  # of objects and lists in JSON-LD: objects that are ten times as deep overflow its parser's stack
 MAX_TRIPLE_DEPTH = 100  # of triples in triples: 1,000 take Oxigraph ten seconds, 20,000 overflow its stack
 _TRIPLE_BRACKETS = re.compile(rb"<<\(|\)>>")
-_JSON_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)(\\?)', re.DOTALL)  # which may go on in the next chunk
+JSON_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)(\\?)', re.DOTALL)  # which may go on in the next chunk
 _NO_BRACKET, _BRACKET_STEP = bytes(set(range(256)) - set(b"{}[]")), dict(zip(b"{}[]", (1, -1, 1, -1), strict=True))
 _CHUNK_BYTES = 1 << 17
 _SNIFFED_BYTES = 4096
@@ -62,7 +62,7 @@ class Tally:
     digest: _Hash = field(default_factory=hashlib.sha256)
 
 
-def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
+def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], object] | None = None) -> Iterator[bytes]:
     """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name."""
     head, chunks = _with_head(_counted_chunks(file, tally, on_read))
     name, raw = tally.name, cast("BinaryIO", ChunkReader(chunks))
@@ -85,7 +85,7 @@ def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None
         raise GraphLoadError(f"{name}: {what}", hint="fetch or pack the file again", path=name) from error
 
 
-def _counted_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None) -> Iterator[bytes]:
+def _counted_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], object] | None) -> Iterator[bytes]:
     """Yield the bytes of an open file, hashed and counted."""
     while data := file.read(_CHUNK_BYTES):
         tally.digest.update(data)
@@ -160,14 +160,18 @@ def _json_with_depth_checked(chunks: Iterable[bytes], name: str) -> Iterator[byt
     """Yield JSON-LD that is not nested too deep."""
     depth, begun = 0, b""
     for chunk in chunks:
-        parts = _JSON_STRING.split(begun + chunk)  # what is between strings, and how each ends
+        parts = JSON_STRING.split(begun + chunk)  # what is between strings, and how each ends
         begun = b'"' + parts[-2] if len(parts) > 1 and not parts[-3] else b""
-        brackets = b"".join(parts[::3]).translate(None, _NO_BRACKET)
-        *depths, depth = accumulate(map(_BRACKET_STEP.__getitem__, brackets), initial=depth)
+        *depths, depth = json_depths(b"".join(parts[::3]), depth)
         if max(depths, default=0) > MAX_JSON_DEPTH or depth > MAX_JSON_DEPTH:
             hint = "name them by @id and list them side by side, or convert the file to N-Quads"
             raise LimitError(f"{name}: objects or lists nested deeper than {MAX_JSON_DEPTH}", hint=hint)
         yield chunk
+
+
+def json_depths(between: bytes, depth: int = 0) -> Iterator[int]:
+    """Yield how deep JSON is nested, from a depth on; it is given without its strings."""
+    return accumulate(map(_BRACKET_STEP.__getitem__, between.translate(None, _NO_BRACKET)), initial=depth)
 
 
 def _with_depth_checked(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:

@@ -31,7 +31,7 @@ from kgsparql.resources import is_of_the_system
 from kgsparql.storage.files import disk_full, is_disk_full
 
 GraphName: TypeAlias = IRI | BlankNode | ox.DefaultGraph
-Progress: TypeAlias = Callable[[str, int, int], None]
+Progress: TypeAlias = Callable[[str, int, int], object]
 """Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
 
 FORMATS: dict[str, ox.RdfFormat] = {

@@ -25,10 +25,9 @@ def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
         return iri(str(node))
     if isinstance(node, rdflib.BNode):
         return BlankNode(str(node))
-    if isinstance(node, rdflib.Literal) and node.language:
-        return Literal(str(node), language=node.language)
     if isinstance(node, rdflib.Literal):
-        return Literal(str(node), datatype=iri(str(node.datatype)) if node.datatype else None)
+        datatype = iri(str(node.datatype)) if node.datatype else None
+        return Literal(str(node), language=node.language or None, datatype=datatype)
     raise InputError(f"not an RDF term: {type(node).__name__}")
 
 

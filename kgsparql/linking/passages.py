@@ -20,7 +20,7 @@ from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import grouped, stop_words, tokens
 from kgsparql.rdf.terms import IRI, Json, printable
-from kgsparql.storage.files import writer_lock
+from kgsparql.storage.files import digest_of, writer_lock
 from kgsparql.storage.lance_tables import (
     MANIFEST,
     Tables,
@@ -217,7 +217,7 @@ def _digest_of_files(files: Sequence[Path], directory: Path, made_of: Sequence[s
     digest = hashlib.sha256("\n".join(made_of).encode())
     for path in files:
         try:
-            own = hashlib.sha256(path.read_bytes()).hexdigest()
+            own = digest_of(path)
         except OSError as error:
             own = f"unreadable {error.errno}"
         digest.update(f"\n{path.relative_to(directory).as_posix()}\0{own}".encode("utf-8", "replace"))

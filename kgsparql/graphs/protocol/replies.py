@@ -11,14 +11,13 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any, Literal, NoReturn, TypeVar, cast
 from xml.parsers import expat  # only looks at the markup; the results are read by pyoxigraph alone
 
 import pyoxigraph as ox
 
 from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
-from kgsparql.graphs.decoding import DECLARED_ENCODING
+from kgsparql.graphs.decoding import DECLARED_ENCODING, JSON_STRING, json_depths
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.protocol.request import (
@@ -46,9 +45,6 @@ _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
 _GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s*\(", re.IGNORECASE)
 _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
-_NO_BRACE = bytes(set(range(256)) - set(b"{}"))
-_BRACE_STEP = {ord("{"): 1, ord("}"): -1}
-_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _NODE_ID = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
 """Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote."""
 _TRUTH = re.compile(rb'(XMLSchema#boolean"\s*,\s*"value"\s*:\s*")([01])(?=")')
@@ -278,8 +274,7 @@ def _refuse_deep(body: bytes, request: SparqlRequest, *, is_json: bool) -> None:
     # Names have no escapes in XML, so each level is a tag that can be counted.
     is_deep = not is_json and body.count(b"triple") > _MAX_QUOTED_TRIPLES
     if is_json and body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
-        braces = _JSON_STRING.sub(b"", body).translate(None, _NO_BRACE)
-        is_deep = max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH
+        is_deep = max(json_depths(JSON_STRING.sub(b"", body))) > 2 * MAX_DEPTH
     if is_deep:
         raise _depth_error(request)
 

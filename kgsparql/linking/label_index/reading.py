@@ -230,7 +230,7 @@ class _Reader:
         adjacency = None
         if isinstance(self.graph, OxigraphGraph):
             with suppress(StoreError):  # no place to keep it
-                adjacency = self.graph.built_adjacency(self._stop_if_cancelled)
+                adjacency = self.graph.built_adjacency(lambda *_: self._poll_s())
         if adjacency is not None:
             return Gathered(_Read, (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED)))
         if self.graph.sizes.are_large:
@@ -386,9 +386,6 @@ class _Reader:
             return call.result(self._poll_s)
         finally:
             self._poll_s()
-
-    def _stop_if_cancelled(self, *_progress: object) -> None:
-        self._poll_s()
 
     def _poll_s(self) -> float:
         """Return the seconds until it is asked again whether to stop."""
