@@ -74,6 +74,9 @@ class Question:
     golden_triples: tuple[_WrittenTriple, ...] = ()
     rows: tuple[tuple[GoldAnswer, ...], ...] = ()
 
+    def __hash__(self) -> int:  # as the key of a cache: that of thousands of answers takes longer than judging them
+        return hash(self.id)
+
     @property
     def direction(self) -> str:
         """Which way its path is walked: ``forward``, ``inverse`` or ``mixed``; empty where no path is known.
@@ -239,6 +242,9 @@ class Record:
     value: str = ""
     rows: tuple[tuple[tuple[str, str], ...], ...] = ()
     measured: RecordedCost = RecordedCost()
+
+    def __hash__(self) -> int:
+        return hash(self.question)
 
     @property
     def has_failed(self) -> bool:

@@ -31,8 +31,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Generic, TypeVar
 from typing import Literal as OneOf
+from typing import TypeVar
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError
@@ -98,9 +98,20 @@ class Judgement:
         return len({number for numbers in self.found[:first] for number in numbers})
 
 
+@lru_cache(maxsize=16)
 def judgement(question: Question, record: Record) -> Judgement | None:
     """Compare the answers of a record with the right ones; ``None`` while nobody knows these."""
-    return None if question.answers is None else _judge_answers(_ById(question), _ById(record))
+    if question.answers is None:
+        return None
+    gold = _gold_answers(question)
+    groups = [] if record.has_failed else list(in_order(record.answers, ranked=record.ranked))
+    answers = tuple(answer for group in groups for answer in group)
+    leading = len(groups[0]) if groups else 0
+    return Judgement(
+        gold=len(gold), found=tuple(gold.found(answer.term, answer.label) for answer in answers),
+        leading=leading, predicted=leading if record.ranked else len(answers),
+        settled=float(is_silent(record)) if record.has_failed or not gold else None,
+    )  # fmt: skip
 
 
 def is_silent(record: Record) -> bool:
@@ -135,38 +146,9 @@ def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tup
         yield group
 
 
-class _ById(Generic[_T]):
-    """A value by its identity, as the key of a cache: comparing thousands of answers takes longer than judging them."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: _T) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 @lru_cache(maxsize=1024)
-def _gold_answers(question: _ById[Question]) -> GoldAnswers:
-    return GoldAnswers(question.value.answers or ())
-
-
-@lru_cache(maxsize=16)
-def _judge_answers(question: _ById[Question], record: _ById[Record]) -> Judgement:
-    gold = _gold_answers(question)
-    given = record.value
-    groups = [] if given.has_failed else list(in_order(given.answers, ranked=given.ranked))
-    answers = tuple(answer for group in groups for answer in group)
-    leading = len(groups[0]) if groups else 0
-    return Judgement(
-        gold=len(gold), found=tuple(gold.found(answer.term, answer.label) for answer in answers),
-        leading=leading, predicted=leading if given.ranked else len(answers),
-        settled=float(is_silent(given)) if given.has_failed or not gold else None,
-    )  # fmt: skip
+def _gold_answers(question: Question) -> GoldAnswers:
+    return GoldAnswers(question.answers or ())
 
 
 _BOOLEANS = {"true", "false"}
