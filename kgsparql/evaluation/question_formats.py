@@ -40,13 +40,14 @@ Text = Annotated[str, BeforeValidator(lambda own: json.dumps(own) if isinstance(
 Queried = Annotated[str, BeforeValidator(lambda own: own.get("sparql") or "" if isinstance(own, Mapping) else own)]
 
 
+def _present(data: Any) -> Any:
+    return {k: v for k, v in data.items() if v is not None} if isinstance(data, Mapping) else data
+
+
 class _WithoutNulls(BaseModel):
     """JSON object in which ``null`` stands for something that is not there."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_nulls(cls, data: Any) -> Any:
-        return {k: v for k, v in data.items() if v is not None} if isinstance(data, Mapping) else data
+    _present = model_validator(mode="before")(_present)
 
 
 class Entry(_WithoutNulls):
@@ -102,18 +103,13 @@ class _TripleEntry(_WithoutNulls):
         return Triple(subject, predicate, object_)
 
 
-class _TopicEntry(_WithoutNulls):
-    iri: WrittenIRI
-    label: str = ""
-
-
 class OwnEntry(Entry):
     """Question in kgsparql's own format."""
 
     question: Annotated[str, AfterValidator(checked_question)]
     answers: list[Text] | None = None
     answer_iris: list[WrittenIRI] | None = None
-    topic_entities: list[_TopicEntry] = []
+    topic_entities: list[Annotated[Topic, BeforeValidator(_present)]] = []
     hops: Annotated[int, Field(ge=0)] | None = None
     type: str = ""
     path: list[Text] = []
@@ -123,7 +119,7 @@ class OwnEntry(Entry):
 
     def to_question(self, _: str, /) -> Question:
         """Make the question."""
-        topics = {topic.iri: Topic(topic.iri, topic.label) for topic in reversed(self.topic_entities)}
+        topics = {topic.iri: topic for topic in reversed(self.topic_entities)}
         return Question(
             id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris),
             topics=tuple(topics.values())[::-1], hops=self.hops,
