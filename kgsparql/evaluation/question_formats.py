@@ -40,14 +40,14 @@ Text = Annotated[str, BeforeValidator(lambda own: json.dumps(own) if isinstance(
 Queried = Annotated[str, BeforeValidator(lambda own: own.get("sparql") or "" if isinstance(own, Mapping) else own)]
 
 
-def _present(data: Any) -> Any:
+def _without_nulls(data: Any) -> Any:
     return {k: v for k, v in data.items() if v is not None} if isinstance(data, Mapping) else data
 
 
 class _WithoutNulls(BaseModel):
     """JSON object in which ``null`` stands for something that is not there."""
 
-    _present = model_validator(mode="before")(_present)
+    _without_nulls = model_validator(mode="before")(_without_nulls)
 
 
 class Entry(_WithoutNulls):
@@ -109,7 +109,7 @@ class OwnEntry(Entry):
     question: Annotated[str, AfterValidator(checked_question)]
     answers: list[Text] | None = None
     answer_iris: list[WrittenIRI] | None = None
-    topic_entities: list[Annotated[Topic, BeforeValidator(_present)]] = []
+    topic_entities: list[Annotated[Topic, BeforeValidator(_without_nulls)]] = []
     hops: Annotated[int, Field(ge=0)] | None = None
     type: str = ""
     path: list[Text] = []

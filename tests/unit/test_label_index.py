@@ -21,9 +21,8 @@ import pytest
 import kgsparql
 from kgsparql import OxigraphGraph, open_graph
 from kgsparql.errors import CancelledError, OptionError, StoreError, StoreLockedError
-from kgsparql.linking.graph_indexes import build_label_index, index_directory, label_index, open_label_index
+from kgsparql.linking.graph_indexes import KEEP_EVERY, build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
-from kgsparql.linking.label_index.lance import KEEP_EVERY
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelRow
@@ -227,7 +226,7 @@ def test_an_approximate_index_finds_what_numpy_finds(tmp_path: Path, monkeypatch
     graph, embedder = many(1_500), HashedEmbedder()
     asked = embedder.embed([f"things {i} of {i * 7919 % 1000}" for i in range(0, 1_500, 100)])
     exact = built(graph, tmp_path / "numpy", embedder).nearest(asked, limit=1)
-    monkeypatch.setattr("kgsparql.linking.label_index.lance.EXACT_VECTORS", 1_000)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.EXACT_VECTORS", 1_000)
     found = built(graph, tmp_path / "hnsw", embedder).nearest(asked, limit=1)
     _, vectors = tables_of(tmp_path / "hnsw")
     assert [i.index_type for i in vectors.list_indices()] == ["IvfHnswSq"]
