@@ -19,6 +19,7 @@ from kgsparql.evidence.verbalising import with_statements
 from kgsparql.exploration import Label, Side, descriptions, labels, missing_sides, statement_sides
 from kgsparql.exploration.labels import named_types, own_label
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.linking.words import grouped
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, Walk
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, iris_in, local_name, normalised, printable
@@ -153,11 +154,10 @@ class TermLabels:
 
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:
     """Group the terms that share a label."""
-    groups: dict[str, dict[IRI, None]] = {}
-    for term, label in named:
-        if isinstance(term, IRI):
-            groups.setdefault(normalised(label) or label, {})[term] = None
-    return [list(group) for group in groups.values() if len(group) > 1]
+    groups = grouped(
+        dict.fromkeys((normalised(label) or label, term) for term, label in named if isinstance(term, IRI))
+    )
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def descriptions_of(groups: Sequence[Sequence[IRI]], terms: TermLabels) -> dict[Term, str]:
