@@ -359,8 +359,8 @@ def test_S10_few_vectors_of_another_model_are_made_again_and_many_wait_for_kgspa
     assert kept.embedder is not None
     assert anew.embedder is not None
     assert (kept.embedder.name, anew.embedder.name) == ("hashed", "other")  # few are made again
-    for module in ("packed", "lance"):
-        monkeypatch.setattr(f"kgsparql.linking.label_index.{module}.EMBED_AT_ONCE", 3)
+    for module in ("label_index.packed", "graph_indexes"):
+        monkeypatch.setattr(f"kgsparql.linking.{module}.EMBED_AT_ONCE", 3)
     assert label_index(graph, directory, embedder=HashedEmbedder("other")).embedder is None
     assert built(graph, directory, HashedEmbedder("other")).embedder is not None
     assert open_label_index(graph, directory, embedder=HashedEmbedder()) is not None
