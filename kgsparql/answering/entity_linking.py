@@ -191,6 +191,7 @@ def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:
 
 
 _NOTHING_LINKED = "no name in the question was found in the graph"
+_MOST_NAMES = 4  # that a model looks for at once
 _MAX_MEANINGS, _MAX_MEANINGS_OF_ALL = 4, 10  # of what else a name may mean, those that are shown; of all together
 
 
@@ -250,17 +251,21 @@ def _entity_line(entity: LinkedEntity, descriptions: dict[Term, str]) -> str:
 
 
 def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntity, ...]:
-    """Find what the index of labels has under a name that a model gave, the best first; a note where it has none."""
-    if session.linker is None or not name:
-        return ()
-    with session.within_budget():
-        found = session.linker.find(name, limit=2 * at_most)
-        found = [one for one in found if one.kind != "predicate" and one.score >= THRESHOLD]
-        if not found:
-            shown = printable(name, 60)
-            session.notes.append(f"the model looked for {shown!r}, and nothing is called so", code="not_found")
-        return tuple(replace(one, mention=mention_in(session.question, one.label)) for one in found[:at_most])
-    return ()
+    """Find what the index of labels has under names that a model gave, apart by ``;``: of each the best first.
+
+    A note says under which there is nothing.
+    """
+    found, linker = dict[Term, LinkedEntity](), session.linker
+    texts = [text.strip() for text in name.split(";")[:_MOST_NAMES] if text.strip()]
+    for text in texts:
+        with session.within_budget():
+            own = linker.find(text, limit=2 * at_most) if linker is not None else ()
+            own = [one for one in own if one.score >= THRESHOLD]
+            if not own:
+                shown = printable(text, 60)
+                session.notes.append(f"the model looked for {shown!r}, and nothing is called so", code="not_found")
+            found |= {one.term: replace(one, mention=mention_in(session.question, one.label)) for one in own[:at_most]}
+    return tuple(found.values())
 
 
 def meant_by(said: SaidReading, links: Links | None, session: Session) -> tuple[LinkedEntity, ...]:
@@ -269,7 +274,8 @@ def meant_by(said: SaidReading, links: Links | None, session: Session) -> tuple[
         return ()
     if said.meaning is not None:
         return (links.others[said.meaning][0],)
-    return looked_up(said.search, session, at_most=_MAX_MEANINGS)
+    found = looked_up(said.search, session, at_most=_MAX_MEANINGS)
+    return tuple(one for one in found if one.kind != "predicate")
 
 
 def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:

@@ -113,6 +113,8 @@ def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], sess
         return
     (shared,) = session.compared_labels.shared_types([best.ends[:_SAMPLE]])
     ends = [kinds[-1], *shared, *(steps[-1:] if way.steps[-1].direction == "forward" else ())]
+    if roots_of(steps[-1:]) & roots_of(asked.language.naming_words):  # their names
+        ends.append(kinds[-2])
     if noun.isdisjoint(roots_of(ends)) and not noun.isdisjoint(roots_of([*steps, *kinds[1:-1]])):
         yield other_kind(asked.words(asked.noun), quoted(kinds[-1]))
 

@@ -69,17 +69,29 @@ class PlanQuestion:
         profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
         return cls(session, chunks, profiler, vocabulary)
 
-    def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
+    def texts(self, names: str) -> tuple[Literal, ...]:
+        """The values of the graph that a model looks for, apart by ``;``, however they are written."""
+        said = [text for name in names.split(";") if (text := name.strip())]
+        forms = dict.fromkeys(form for text in said for form in (text, text.title(), text.capitalize(), text.lower()))
+        with self.session.within_budget():
+            return tuple(_texts_found(tuple(map(Literal, forms)), (), self.session)) if forms else ()
+        return ()
+
+    def lists(self, found: Sequence[LinkedEntity] = (), texts: Sequence[Literal] = ()) -> TermLists:
         """The terms that a model may write a plan over.
 
-        :param found: entities that were looked up besides.
+        :param found: what was looked up besides, and ``texts``.
         """
         session = self.session
         counts = classes_of(session)
         lister = TermLister(session.asked, session.label_fit, self.profiler, session.labels, session.linker, counts)
-        terms = [name.term for chunk in self.chunks for name in chunk.entities[:_MEANINGS]]
+        terms = [*(name.term for chunk in self.chunks for name in chunk.entities[:_MEANINGS]), *texts]
         kinds = [kind for chunk in self.chunks for kind in chunk.classes[:_MEANINGS]]
-        return lister.lists(terms, kinds or self._measured_classes(), [*session.links, *found])
+        kinds = [*(kinds or self._measured_classes()), *(one.term for one in found if one.kind == "class")]
+        wanted = [one.term for one in found if one.kind == "predicate"]
+        kinds += [kind for one in wanted for kind in self.profiler.at_ends(one).subject_kinds[:_MEANINGS]]
+        entities = [one for one in (*session.links, *found) if one.kind == "entity" or one not in found]
+        return lister.lists(terms, kinds, entities, wanted)
 
     def _measured_classes(self) -> list[IRI]:
         """The classes of what has a predicate that is named, where no class is: `the lowest density`."""

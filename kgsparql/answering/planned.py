@@ -266,6 +266,7 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
     if asked.asks == "set" and _is_count_or_yes(plan):
         gaps.append(other_kind("neither a number nor a yes", "one"))
     operating = {text for said, _ in asked.operations() for text in normalised(said).split()}
+    operating |= asked.language.multiples.keys() if any(isinstance(part, a.Constant) for part in parts(plan)) else set()
     written = normalised(reading_in_words(plan, labels.__getitem__)).split()
     for place in sorted({*chain.from_iterable(asked.pieces)} - linked):
         text = asked.read.texts[place]
@@ -346,9 +347,12 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if computed is None:
         return None
     made = computed_retrieval(computed, session, score=found.reading.score)
-    names: tuple[Gap, ...] = ()
+    names, is_no = tuple[Gap, ...](), computed.rows[:1] in _NOTHING
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
-        names = _name_gaps(computed.plan, found, session, is_no=computed.rows[:1] in _NOTHING)
+        names = _name_gaps(computed.plan, found, session, is_no=is_no)
+    subjects = (one.subject for one in found.asked.relations if one.subject is not None)
+    if is_no and any(one.every is not None and found.asked.asks == "count" for one in subjects):
+        names = (*names, rival("any", "all"))  # how many templates do all documents use
     sort = sort_gap_of(session.question, computed.items, (), session)
     kinds = [] if sort is None else [sort]
     last = session.compared_labels([match.path.last for match in found.reading.how], in_grace=True)

@@ -61,6 +61,9 @@ class _Talk:
         links = links_to_mend(session) if retriever.mends else None
         if not (self.listed or links or retriever.computes):
             return None
+        if not self.listed and retriever.computes and session.model_writes_plans:  # which it would be asked for next
+            written = retriever.written_plan(session)
+            return None if written is None else weighed_choice(written, self.found, session)
         said = self._said_of(self.listed[:LISTED_READINGS], links)
         if made := self._comes_to(said, self.listed, links):
             return made

@@ -335,17 +335,25 @@ class Column:
 
 @frozen
 class ItemTable:
-    """One row for an item and its values, in the order of a column where one is named.
+    """One row for an item and its values, in the order of a column, or of what is no column, where it has one.
 
     :param shows_items: the items are a column; not where their names are asked for, which are one.
     """
 
     items: ItemSet
     columns: tuple[Column, ...]
-    order_by: str = ""
+    order_by: str | Measure = ""
     largest_first: bool = True
     limit: int | None = None
     shows_items: bool = True
+
+    @property
+    def measured(self) -> tuple[Column, ...]:
+        """The columns, and after them what the rows are ordered by, if that is none: of several values the first."""
+        by = self.order_by
+        if isinstance(by, Value):
+            by = Summarised("max" if self.largest_first else "min", by.path, by.unit, by.kind)
+        return self.columns if isinstance(by, str) else (*self.columns, Column("", by, optional=True))
 
 
 @frozen

@@ -135,11 +135,11 @@ _ENDS: dict[str, Json] = {
     "moment": {name: name for name in ("start", "end", "span", "years")},
     "order-of-times": {name: name for name in ("before", "while", "after")},
 }
-_OPTIONS: dict[str, tuple[str, type]] = {
-    "order": ("order_by", str), "largest_first": ("largest_first", bool), "limit": ("limit", int),
-    "items": ("shows_items", bool), "having": ("having", list),
+_OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "order": ("order_by", (str, list)), "largest_first": ("largest_first", (bool,)),
+    "limit": ("limit", (int,)), "items": ("shows_items", (bool,)), "having": ("having", (list,)),
 }  # fmt: skip
-"""What is said about the rows of a table: its field, and of what type it is in JSON."""
+"""What is said about the rows of a table: its field, and of what types it is in JSON; a measure is a list."""
 
 
 def read_plan(written: Any, names: Names) -> a.Plan:
@@ -193,6 +193,9 @@ class _Reader:
     def part(self, sort: str, written: Any) -> Any:
         """What a part of some sort stands for: an operation, or an end."""
         match written:
+            case ["count", _] | ["sum" | "avg" | "min" | "max", _, _] if sort in {"measure", "value"}:
+                sort = "number"  # over a set, and nothing that each item has
+        match written:
             case ["where", inner, path, "=" | "!=" as comparison, str() as name] if self.is_several(name):
                 return self.part(sort, ["has" if comparison == "=" else "lacks", inner, path, name])
             case [str() as word, *_] if word in _FORMS.get(sort, ()):
@@ -243,8 +246,6 @@ class _Reader:
                 return decimal(Decimal(str(written)))
             case "value", str() if written[-1:] not in {"<", ">"} and self.is_term(written):
                 return self.named(written).term
-            case "value", ["count", _] | ["sum" | "avg" | "min" | "max", _, _]:
-                return self.part("number", written)
             case "value", _:
                 return self.part("measure", written)
             case (("path" | "key" | "measure" | "values"), str() | [str(), *_]):
@@ -298,10 +299,12 @@ class _Reader:
         """What is said about the rows of a table, by the names of its fields."""
         found: Json = {}
         for name, value in given.items():
-            own, kind = _OPTIONS.get(name, ("", None))
-            if value is not None and type(value) is not kind:
+            own, kind = _OPTIONS.get(name, ("", ()))
+            if value is not None and type(value) not in kind:
                 raise _unlike("option of a table", {name: value})
             found |= {} if value is None else {own: value}
+        if not isinstance(found.get("order_by", ""), str):
+            found["order_by"] = self.part("measure", found["order_by"])
         if "having" in found:
             name, sign, bound = self.parts("option of a table", "name comparison number", found["having"])
             if not isinstance(bound, a.Constant):
@@ -420,6 +423,9 @@ class _Writer:
         usual = {each.name: each.default for each in fields(table)}
         said = {name: getattr(table, own) for name, (own, _) in _OPTIONS.items() if own in usual}
         options = {name: value for name, value in said.items() if value != usual[_OPTIONS[name][0]]}
+        if not isinstance(table.order_by, str):
+            by = self.part(table.order_by)
+            options["order"] = [by] if isinstance(by, str) else by
         if "having" in options:
             name, comparison, number = options["having"]
             options["having"] = [name, comparison, self.part(a.Constant(number))]

@@ -320,7 +320,7 @@ class _OptionFinder:
 
 
 def _columns_of(plan: a.Plan) -> tuple[a.Column | a.GroupColumn, ...]:
-    return plan.columns if isinstance(plan, a.ItemTable | a.Grouped) else ()
+    return plan.measured if isinstance(plan, a.ItemTable) else plan.columns if isinstance(plan, a.Grouped) else ()
 
 
 def _operators(part: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from math import prod
 from typing import Protocol
 
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import in_unit
 from kgsparql.plans.connecting import Connector
@@ -21,7 +21,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.units import converted, unit, unit_named
 from kgsparql.reading.clauses import (
     NounPhrase,
@@ -342,7 +342,8 @@ class Measuring(NamedWords):
             kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None:
                 return []
-            given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
+            left = [p for p in given.head if root(self.texts[p]) not in self.fit.roots_of([kind])]
+            given = replace(given, items=a.Instances(kind), head=()).leaving_out(left)
         verb = [p for p in said_by if self.texts[p] not in self.lexicon.comparatives]
         if phrase.most and not best.measures:
             options = self.numbers_of_noun(given, phrase)
@@ -359,8 +360,10 @@ class Measuring(NamedWords):
 
     def unsaid_by(self, option: MeasureFit, verb: Sequence[int]) -> list[int]:
         """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
-        names = [self.fit.text(step.predicate) for step in option.path.steps]
-        said = [p for p in verb if self.texts[p] not in self.lexicon.light_words]
+        own, names = self.lexicon, [self.fit.text(step.predicate) for step in option.path.steps]
+        is_bare = own.moments.issuperset(words(normalised(names[-1])))  # the year of a car is that in which it was made
+        light = own.light_words | own.making if is_bare else own.light_words
+        said = [p for p in verb if self.texts[p] not in light]
         return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
 
     def _refined(
@@ -392,10 +395,8 @@ class Measuring(NamedWords):
         """What has more than so much, or so many, of something."""
         if given.is_free and not self.are_values(given):
             return []
-        made = [
-            self.keep(one, option, quantity)
-            for one, option in self._quantified_by(given, said, phrase, quantity)[:_TRIED]
-        ]
+        found = self._quantified_by(given, said, phrase, quantity)[:_TRIED]
+        made = [self.keep(one, option, quantity) for one, option in found]
         return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks), *quantity.positions))]
 
     def _quantified_by(

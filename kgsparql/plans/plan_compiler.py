@@ -100,11 +100,11 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
     group = list(compiler.members(table.items, ITEM))
     head: list[g.HeadPart] = []
     order: list[tuple[Expression, bool]] = []
-    for number, column in enumerate(table.columns):
+    for number, column in enumerate(table.measured):
         found = compiler.measured(column.measure, ITEM, table.items)
         group += [compiler.where_measured(found, ITEM, table.items)] if column.optional else found.group
         head.append((Variable(f"column{number}"), found.value))
-        if column.name == table.order_by:
+        if column.name == ("" if number == len(table.columns) else table.order_by):
             if column.optional and not table.largest_first:  # what has none would come first
                 order.append((Apply("COALESCE", (Apply("=", (found.value, found.value)), Literal(value=False))), True))
             order.append((found.key, table.largest_first))

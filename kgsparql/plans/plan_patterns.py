@@ -108,9 +108,11 @@ class PlanCompiler:
                 return (*self.members(inner, x), *found.group, *group)
             case a.Named(inner, word):
                 label = self.new("l")
-                text = Apply("LCASE", (Apply("STR", (label,)),))
+                said = Apply("COALESCE", (label, Apply("IF", (Apply("isLiteral", (x,)), x, Literal("")))))
+                text = Apply("LCASE", (Apply("STR", (said,)),))
                 has_word = g.Filter(Apply("CONTAINS", (text, Literal(word.casefold()))))
-                return (*self.members(inner, x), *self.any_of(x, self.vocabulary.labels, label), has_word)
+                called = g.Optional(self.any_of(x, self.vocabulary.labels, label))
+                return (*self.members(inner, x), called, has_word)
             case a.Has(inner, path, to):
                 return (*self.members(inner, x), *self._onward(x, path, to))
             case a.Lacks(inner, path, to):

@@ -160,6 +160,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     rows, best = tuple(tuple(map(solution.get, columns)) for solution in found), dict[Term | None, Term | None]()
     if isinstance(plan, a.Top):  # the value is evidence, and no column
         best = {solution.get(ITEM.name): solution.get(VALUE.name) for solution in reversed([*found])}
+    if isinstance(plan, a.Top | a.ItemTable):  # what they are ordered by is no column
         rows = tuple(dict.fromkeys(rows))
     if isinstance(plan, a.Condition):
         rows = tuple(tuple(map(_as_boolean, row)) for row in rows)
@@ -178,7 +179,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
         plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
-        rows=rows if shown else tuple(row[1:] for row in rows), facts=facts, all_facts=are_all,
+        rows=rows if shown else _without_items(rows), facts=facts, all_facts=are_all,
         is_cut=is_cut,
         empty_part=_first_empty(plan, beside, own) if is_nothing else None, left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
@@ -187,6 +188,12 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         units=_units_of(rows, facts, own) if isinstance(plan, a.ItemSet) else {},
         directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
     )  # fmt: skip
+
+
+def _without_items(rows: Sequence[tuple[Term | None, ...]]) -> tuple[tuple[Term | None, ...], ...]:
+    """The rows of a table without its items: of one column, each value once."""
+    values = (row[1:] for row in rows)
+    return tuple(values if len(rows[:1]) and len(rows[0]) > 2 else dict.fromkeys(values))
 
 
 def _left_out_by(form: type[a.Current | a.Once], plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
@@ -374,7 +381,8 @@ def _measure_group(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Numb
                     yield items, measure, value
             case a.Top(items, measure) | a.SummaryOf(_, items, measure) | a.BestOfEach(items, _, measure):
                 measures = [measure]
-            case a.ItemTable(items, columns) | a.Grouped(items, _, columns):
+            case a.ItemTable(items) | a.Grouped(items):
+                columns = part.measured if isinstance(part, a.ItemTable) else part.columns
                 measures = [column.measure for column in columns if column.measure is not None]
             case _:
                 continue
@@ -430,7 +438,10 @@ def witnesses(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit:
     'http://e.org/Book'
     """
     known = vocabulary or GraphVocabulary()
-    return tuple(Witnesses(*PlanCompiler(known, limit).facts_of(*part)) for part in _witnessed_facts(plan))
+    compared = (part.value for part in parts(plan) if isinstance(part, a.Where))
+    numbers = dict.fromkeys(one for value in compared for one in parts(value) if isinstance(one, a.SummaryOf))
+    looked_at = (looked for one in (plan, *numbers) for looked in _witnessed_facts(one))
+    return tuple(Witnesses(*PlanCompiler(known, limit).facts_of(*one)) for one in looked_at)
 
 
 def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary) -> Witnesses:
@@ -455,8 +466,8 @@ def _witnessed_facts(
             yield items, (), ()
         case a.SummaryOf(_, items, measure) | a.Top(items, measure):
             yield items, (measure,), ()
-        case a.ItemTable(items, columns):
-            yield items, tuple(column.measure for column in columns), ()
+        case a.ItemTable(items):
+            yield items, tuple(column.measure for column in plan.measured), ()
         case a.BestOfEach(items, key, measure):
             yield items, (measure,), (key,)
         case a.Grouped(items, key, columns):

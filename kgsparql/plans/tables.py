@@ -61,9 +61,9 @@ class TablePlanner:
             return found
         beside = self._columns(Denotation(table.items), columns, names_stand=True)
         own = beside.plan.columns if isinstance(beside.plan, a.ItemTable) else ()
-        return replace(
-            found, plan=replace(table, columns=(*own, *table.columns)), doubts=(*found.doubts, *beside.doubts)
-        )
+        shows_items = beside.plan.shows_items if isinstance(beside.plan, a.ItemTable) else table.shows_items
+        made = replace(table, columns=(*own, *table.columns), shows_items=shows_items)
+        return replace(found, plan=made, doubts=(*found.doubts, *beside.doubts))
 
     def _keys(self, each: NounPhrase) -> list[Denotation]:
         """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
@@ -187,19 +187,16 @@ class TablePlanner:
         owner, summary = phrase.of if phrase.of is not each else None, (phrase.summary or (0, "sum"))[1]
         of = key.known.start if isinstance(key.known, a.Ends) and isinstance(key.known.start, a.Instances) else None
         ways = [(key, PropertyPath(()))]
-        start = key
+        start, back, things = key, None if of is None else _way_back(key.known, of), list[Denotation]()
         if owner is not None:
             bare = replace(owner, restrictions=tuple(one for one in owner.restrictions if not _has(one, each)))
-            ways = [
-                (one, one.path)
-                for thing in self.phrases.denotations(bare)[:_COUNTED]
-                if not thing.is_free
-                for one in self.phrases.connector.connect(key, Rel(preposition="of", wanted=thing))[:_TRIED]
-            ]
-        elif of is not None and (back := _way_back(key.known, of)) is not None:
+            things = [one for one in self.phrases.denotations(bare)[:_COUNTED] if not one.is_free]
+            rels = [Rel(preposition="of", wanted=thing) for thing in things]
+            ways = [(one, one.path) for rel in rels for one in self.phrases.connector.connect(key, rel)[:_TRIED]]
+        if back is not None and (owner is None or any(one.known == of for one in things)):
             ways, start = [(key, back)], Denotation(of)  # the diets that recipes have: of the recipes of each
         for one, way in ways:
-            measured = start if owner is None else Denotation(ends(key.known, way))
+            measured = start if start is not key or owner is None else Denotation(ends(key.known, way))
             for option in self.phrases.measuring.measures(measured, self.phrases.positions(phrase.chunks))[:_TRIED]:
                 if isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.path.steps))
@@ -382,45 +379,82 @@ class TablePlanner:
             return replace(found, plan=_table(plan, kept.measure, name))
         if order is None or plan is None or self._is_ordered_by_name(plan, order):
             return found
-        items = plan.items if isinstance(plan, a.ItemTable) else plan
-        options = (
-            self.phrases.measuring.measures(Denotation(items), (), order.measures)
-            if isinstance(items, a.ItemSet)
-            else []
-        )
-        order = replace(order, is_largest=order.is_largest != any(one.is_turned for one in options[:1]))
-        by = self._column_to_order_by(plan.columns, order, options) if isinstance(plan, a.ItemTable) else ""
-        if isinstance(plan, a.ItemTable) and by:
-            return replace(found, plan=replace(plan, order_by=by, largest_first=order.is_largest))
-        if isinstance(plan, a.ItemSet) and options:
-            members, measure = self.phrases.view.members(plan), options[0].measure
-            ordered = a.Top(plan, measure, max(1, len(members)), order.is_largest)
-            if len(self.phrases.view.members(ordered)) < len(members):  # what has no value keeps its row
-                name = self.fit.text(options[0].last)
-                return replace(found, plan=replace(_table(plan, measure, name), largest_first=order.is_largest))
+        if (ordered := self._in_order(plan, order)) is not None:
             return replace(found, plan=ordered)
         return replace(found, doubts=(*found.doubts, *left_out_at([order.position])))
 
+    def _in_order(self, plan: a.Plan, order: Superlative) -> a.Plan | None:
+        """The same in an order; ``None`` where nothing is measured that it may be."""
+        items = plan.items if isinstance(plan, a.ItemTable) else plan
+        if not isinstance(items, a.ItemSet):
+            return None
+        options = self._measures_to_order_by(Denotation(items), order)
+        if not options and isinstance(items, a.Ends):
+            return self._texts_in_order(items, order)
+        largest = order.is_largest != any(one.is_turned for one in options[:1])
+        if isinstance(plan, a.ItemTable):
+            by = self._ordering_of(plan.columns, order, options)
+            return replace(plan, order_by=by, largest_first=largest) if by else None
+        if not options:
+            return None
+        members, measure = self.phrases.view.members(items), options[0].measure
+        ordered = a.Top(items, measure, max(1, len(members)), largest)
+        if len(self.phrases.view.members(ordered)) < len(members):  # what has no value keeps its row
+            return a.ItemTable(items, (), measure, largest)
+        return ordered
+
+    def _measures_to_order_by(self, given: Denotation, order: Superlative) -> list[MeasureFit]:
+        """What all words of an order name, or how many there are of it; its adjective, where there are none."""
+        measuring, texts = self.phrases.measuring, self.phrases.texts
+        if not order.words:
+            return measuring.measures(given, (), order.measures)
+        if found := measuring.measures_at(given, order.words, order.measures, counts=False):
+            return found
+        rest = [p for p in order.words if texts[p] not in self.lexicon.count_words]
+        found = measuring.measures_at(given, rest) if 0 < len(rest) < len(order.words) else []
+        return [one for one in found if isinstance(one.measure, a.HowMany)]
+
+    def _texts_in_order(self, texts: a.Ends, order: Superlative) -> a.ItemTable | None:
+        """The texts of some items in the order of another measure of these, or in their own."""
+        last, said = texts.path.steps[-1], self.phrases.connector.at(order.words)
+        kind, name = self.phrases.view.profiler.at_ends(last.predicate).kind, self.fit.text(last.predicate)
+        is_own = not order.measures and self.lexicon.value_words.issuperset(said)
+        is_own |= self._is_by_name(order) and kind == "text" and (not said or self._is_name(name))
+        options = self._measures_to_order_by(Denotation(texts.start), order)
+        if last.direction == "inverse" or kind == "item" or not (options or is_own):
+            return None
+        largest = order.is_largest != any(one.is_turned for one in options[:1])
+        by = name if is_own else options[0].measure
+        return a.ItemTable(texts.start, (a.Column(name, a.Value(texts.path, kind)),), by, largest, shows_items=False)
+
+    def _is_by_name(self, order: Superlative) -> bool:
+        said = {*order.measures, *self.phrases.connector.at(order.words)}
+        return bool(said) and self.lexicon.alphabetical.issuperset(said)
+
+    def _is_name(self, text: str) -> bool:
+        return not self.fit.roots(text).isdisjoint(map(root, self.lexicon.alphabetical))
+
     def _is_ordered_by_name(self, plan: a.Plan, order: Superlative) -> bool:
         """Whether an order by name is asked for, and what is listed are texts, which are in this order anyway."""
-        is_by_name = bool(order.measures) and self.lexicon.alphabetical.issuperset(order.measures)
         last = plan.path.steps[-1] if isinstance(plan, a.Ends) else None
-        at_ends = self.phrases.view.profiler.at_ends
-        is_of_texts = last is not None and last.direction == "forward" and at_ends(last.predicate).kind == "text"
-        return is_by_name and not order.is_largest and is_of_texts
+        if last is None or last.direction == "inverse" or order.is_largest or not self._is_by_name(order):
+            return False
+        is_text = self.phrases.view.profiler.at_ends(last.predicate).kind == "text"
+        return is_text and (not order.words or self._is_name(self.fit.text(last.predicate)))
 
-    def _column_to_order_by(
+    def _ordering_of(
         self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureFit]
-    ) -> str:
-        """The column that a table is ordered by: of that name, of that measure, or the only one; empty for none."""
-        said = {root(word) for word in order.measures}
-        if self.lexicon.alphabetical.issuperset(order.measures) and order.measures:
-            said = {root("name")}
-        named = [one.name for one in columns if said & self.fit.roots(one.name)]
-        paths = [option.path for option in options]
-        named += [one.name for one in columns if isinstance(one.measure, a.Value) and one.measure.path in paths]
-        named += [one.name for one in columns] if len(columns) == 1 and not said else []
-        return named[0] if named else ""
+    ) -> str | a.Measure:
+        """What a table is ordered by: the column that is called so, or has this measure, the only one, or no column."""
+        said = {root(text) for text in self.phrases.connector.at(order.words)}
+        texts = [one for one in columns if getattr(one.measure, "kind", "") != "item"]  # things have no order
+        if self._is_by_name(order):
+            return next((one.name for one in texts if self._is_name(one.name)), "")
+        named = [one.name for one in texts if said and said == self.fit.roots(one.name)]
+        paths = [option.path for option in options[:1]]
+        named += [one.name for one in texts if getattr(one.measure, "path", None) in paths]
+        named += [one.name for one in texts] if len(columns) == 1 and not (said or order.measures) else []
+        return next(iter(named), options[0].measure if options else "")
 
     # --- a share of all
 

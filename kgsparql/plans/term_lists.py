@@ -125,12 +125,14 @@ class TermLists:
 
     :param labels: of all that is named.
     :param names: what each name stands for, such as ``R5``.
+    :param shown: values of the graph that stand in the lines, by what they are shown as.
     :param lines: a line for each name, in the order of the names.
     :param left_out: what there are more of than are listed: `predicates`.
     """
 
     labels: Labels = field(default_factory=dict)
     names: dict[str, ListedName] = field(default_factory=dict)
+    shown: dict[str, ListedName] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
 
@@ -178,6 +180,8 @@ class TermLists:
                 if not (is_yes_or_no or isinstance(t, BlankNode))
             ]
             line += f", such as {' / '.join(shown[:_EXAMPLES])}" if shown else ""
+            texts = {t.value: t for t in one.examples if isinstance(t, Literal) and t.value in shown[:_EXAMPLES]}
+            self.shown |= {text: ListedName(term, one.kind) for text, term in texts.items()}
             line += f"; up to {one.most} each" if one.most > 1 else ""
             line += f"; {one.least_share:.0%} have it" if one.least_share < 0.9 and len(one.starts) == 1 else ""
             self.add("R", ListedName(one.term, one.kind, one.unit, read_by=one.read_by), line)
@@ -255,11 +259,13 @@ class TermLister:
     linker: Linker | None = None
     class_counts: Mapping[IRI, int] = field(default_factory=dict)
 
-    def lists(self, named: Sequence[IRI | Literal], kinds: Sequence[IRI], links: Sequence[LinkedEntity]) -> TermLists:
+    def lists(
+        self, named: Sequence[IRI | Literal], kinds: Sequence[IRI], links: Sequence[LinkedEntity], wanted: Sequence[IRI]
+    ) -> TermLists:
         """The terms that a plan for a question may be made of, the likeliest where there are many.
 
         :param named: the entities and texts that it names. :param kinds: the classes.
-        :param links: its entities, with what else each name may mean.
+        :param links: its entities, with what else each name may mean. :param wanted: predicates.
         """
         counts = self.class_counts
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
@@ -269,7 +275,7 @@ class TermLister:
         entities = list(kinds_of)
         classes = self.classes(kinds, counts)
         found = self.predicates(entities, classes)
-        kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
+        kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found, wanted)
         self.find_names(kept)
         shown = [
             *entities, *classes, *(kind for own in kinds_of.values() for kind in own),
@@ -382,14 +388,14 @@ class TermLister:
         fits = self.fits([use.step.predicate for use in uses])
         return sorted(uses, key=lambda use: (-fits[use.step.predicate], str(use.step)))[:_FOLLOWED]
 
-    def likeliest(self, found: Sequence[ListedPredicate]) -> list[ListedPredicate]:
-        """The predicates whose names, or the classes they lead to, fit the question best; near an entity, better."""
+    def likeliest(self, found: Sequence[ListedPredicate], wanted: Sequence[IRI]) -> list[ListedPredicate]:
+        """Those that are wanted, and those whose names, or the classes they lead to, fit best; near an entity, more."""
         fits = self.fits([term for one in found for term in (one.term, *one.ends)])
         scores = {
             one.term: fits[one.term] + max((fits[t] for t in one.ends), default=0.0) / 2 + one.bonus for one in found
         }
         kept = {one.term for one in sorted(found, key=lambda o: (-scores[o.term], o.term.value))[:_PREDICATES_OF_MANY]}
-        return [one for one in found if one.term in kept]
+        return [one for one in found if one.term in kept.union(wanted)]
 
     def fits(self, terms: Sequence[IRI]) -> dict[IRI, float]:
         """How many words of the question the names of terms account for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from kgsparql.dataclasses import fields, is_dataclass, replace
 from kgsparql.errors import PlanError
@@ -147,15 +147,22 @@ def _check_summary(summary: a.Summary, measure: a.Measure) -> None:
 
 def _require_order(what: str, measure: a.Measure) -> None:
     kind, _ = kind_of(measure)
+    if not any(isinstance(part, a.Value | a.HowMany | a.Summarised | a.When) for part in parts(measure)):
+        raise PlanError(f"{what} needs what each item has, and this is one number")
     if kind in {"text", "item"}:
         raise PlanError(f"{what} needs numbers or dates, and the measure gives {_KIND_NAMES[kind]}")
 
 
 def _check_columns(table: a.ItemTable | a.Grouped) -> None:
     names = [column.name for column in table.columns]
-    if not names or len(set(names)) < len(names):
+    is_by_name, shows_items = isinstance(table.order_by, str), getattr(table, "shows_items", False)
+    if not is_by_name and isinstance(table, a.Grouped):
+        raise PlanError("a table of groups is ordered by one of its columns")
+    if (not names and (is_by_name or not shows_items)) or len(set(names)) < len(names):
         raise PlanError("a table needs columns, each with a name of its own")
-    sorted_by = {table.order_by} if table.order_by else set()
+    if not is_by_name and kind_of(cast("a.Measure", table.order_by))[0] == "item":
+        raise PlanError("a table is ordered by numbers, dates or texts, and the measure gives items")
+    sorted_by = {table.order_by} if table.order_by and is_by_name else set()
     asked = sorted_by | ({table.having[0]} if isinstance(table, a.Grouped) and table.having is not None else set())
     for name in asked - set(names):
         raise PlanError(f"there is no column {name!r}; there are {', '.join(names)}")

@@ -34,7 +34,7 @@ from kgsparql.plans.english import (
     say,
 )
 from kgsparql.plans.time_words import length_in_words, phrase_of_facts
-from kgsparql.plans.type_check import UNITS, without_places
+from kgsparql.plans.type_check import UNITS, parts, without_places
 from kgsparql.rdf.literals import duration_of, number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
@@ -130,7 +130,7 @@ class Writer:
     def _told(self, part: Any) -> tuple[set[str], *tuple[object, ...]]:
         """What rules ask of a part of a plan: its features, its items, what is said of its measure, what is in it."""
         measure, columns = getattr(part, "measure", getattr(part, "left", part)), getattr(part, "columns", ())
-        columns = columns if hasattr(part, "order_by") else ()
+        columns = getattr(part, "measured", columns) if hasattr(part, "order_by") else ()
         # The items of a comparison are said beside it; here they would be said anew in each one that is around them.
         is_within = hasattr(part, "items") and not isinstance(part, a.Where)
         value, phrase = getattr(part, "value", None), self.phrase(part.items) if is_within else None
@@ -149,7 +149,9 @@ class Writer:
             more.group = self.phrase(a.Ends(part.items, key))
         if having := getattr(part, "having", None):
             features.add(f"comparison={having[1]}")
-        timed = [own.measure for own in columns if own.name == part.order_by] if columns else [measure]
+        by = getattr(part, "order_by", "")
+        ordered = [own.measure for own in columns if own.name == by] if isinstance(by, str) else [by]
+        timed = ordered if columns else [measure]
         in_time = any(is_time(own, self.label, value) for own in timed)
         return (
             features
@@ -157,6 +159,9 @@ class Writer:
                 time=in_time,
                 lasting=getattr(getattr(measure, "measure", measure), "kind", "") in UNITS,
                 several=len(columns) > 1,
+                hidden=not isinstance(by, str),
+                bare=not getattr(part, "columns", True),
+                of_set=any(isinstance(one, a.Count | a.SummaryOf) for one in parts(value)),
             ),
             phrase,
             more,
@@ -247,10 +252,10 @@ class Writer:
         """What stands at the end of a path from an item, as a noun: *author's date of birth*."""
         relations = self.relations(path)
         *steps, last = one if len(one := folded(relations)) == 1 else relations
-        before = reduce(reached, steps, THEY)
+        before, own = reduce(reached, steps, THEY), [s for s in path.steps if s.predicate not in LABELS] or path.steps
         if last.is_inverse and not last.is_of:
             return f"{reached(before, last)}"
-        name = last.text if last.is_noun else f"'{self.label(path.last)}'"
+        name = last.text if last.is_noun else f"'{self.label(own[-1].predicate)}'"
         return f"{name} of {before:owner}" if steps else name
 
     def _counted(self, measure: Any) -> Phrase:

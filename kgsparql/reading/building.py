@@ -417,11 +417,10 @@ class Builders:
 
     def order(self, found: Labels) -> Superlative:
         """Make what the answers are ordered by, and whether the largest comes first."""
-        best, order = found.one("best"), found.one("orders")
-        is_largest, measures = best.value if best else (False, ())
-        words = [edge.text for edge in found["chunks"]]
-        start = min(edge.start for _, edge in found.order)
-        return Superlative(start, order.value if order else is_largest, (*words, *measures))
+        orders, best = found.one("orders"), found.one("best")
+        is_largest, measures = (orders or best).value if orders or best else (False, ())
+        at = min(edge.start for _, edge in found.order) if orders is None else orders.end - 1  # in descending *order*
+        return Superlative(at, is_largest, measures, words=tuple(edge.start for edge in found["chunks"]))
 
 
 def _without_no(phrase: NounPhrase) -> NounPhrase:

@@ -93,6 +93,7 @@ class Superlative:
     """``largest``, ``second oldest``, ``top 5``.
 
     :param measures: words for what is measured, the likeliest first; empty where the adjective tells nothing.
+    :param words: positions of those that say it: ``ordered by number of members``.
     :param rank: 2 of ``second``. :param number: 5 of ``top 5``. :param is_share: the number is of a hundred.
     """
 
@@ -102,6 +103,7 @@ class Superlative:
     rank: int = 1
     number: int = 1
     is_share: bool = False
+    words: tuple[int, ...] = ()
 
 
 @frozen

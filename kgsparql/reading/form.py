@@ -269,6 +269,8 @@ class Form:
             elif is_number and compares.get(one.preposition, "=") != "=":
                 yield one.preposition, "for a comparison"
         yield from ((texts[p], f"for the {texts[p]}") for p in self.unread if texts[p] in own.superlatives)
+        if self.order is not None:
+            yield self.read.raw[self.order.position], "for an order"
         if any(one.is_negated for one in phrases) or any(one.is_negated for one in self.relations):
             yield self._said_by(own.negations), "for what is not so"
 

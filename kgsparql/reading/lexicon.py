@@ -158,8 +158,8 @@ def _typed_value(key: str, value: Any) -> Any:
         return {place: _pair_table(text) for place, text in value.items()}
     if key in {"hints", "verb_endings"}:
         return {word: tuple(text.split()) for word, text in value.items()}
-    if key in {"superlatives", "comparatives"}:
-        made = SuperlativeWord if key == "superlatives" else ComparativeWord
+    if key in {"superlatives", "orders", "comparatives"}:
+        made = ComparativeWord if key == "comparatives" else SuperlativeWord
         return {word: made(first, tuple(rest)) for word, (first, *rest) in value.items()}
     if isinstance(value, str):
         return value

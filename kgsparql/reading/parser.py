@@ -75,7 +75,8 @@ class _Reader:
         if question.asks == "compare":
             question = self._with_summary(question)
         question = self._with_form(question)
-        return self._with_rest(_with_each(replace(question, phrase=_with_number(question.phrase))))
+        phrase = self._with_owner(_with_number(question.phrase))
+        return self._with_rest(_with_each(replace(question, phrase=phrase)))
 
     def _begin_reading(self) -> None:
         self.reading = RuleReader(grammar(self.lexicon.language), self.words, self.builders.build)
@@ -89,6 +90,20 @@ class _Reader:
                 self.ended |= set(range(at, found[0]))
                 return found[1], set(range(at, found[0]))
         return {}, set()
+
+    def _with_owner(self, phrase: NounPhrase) -> NounPhrase:
+        """Take what is said of ``singer names``, or of ``names for all singers``, for what is said of the singers."""
+        own, owner, said = self.lexicon, phrase.chunks[:-1], phrase.restrictions
+        texts = [self.texts[at] for at in phrase.chunks[-1].span] if phrase.chunks else []
+        if not (texts and said and phrase.of is None and own.identity_nouns.issuperset(texts)):
+            return phrase
+        first, of = said[0], NounPhrase(owner, restrictions=said)
+        if isinstance(first, Predication) and first.object is not None and not owner:
+            is_of = not (first.verb or first.subject or first.is_negated) and first.preposition in own.fields_of
+            of = replace(first.object, restrictions=(*first.object.restrictions, *said[1:])) if is_of else of
+        if not (of.chunks and of.chunks[-1].classes):
+            return phrase
+        return replace(phrase, chunks=phrase.chunks[-1:], of=of, of_form="of", restrictions=())
 
     def _with_summary(self, question: Form) -> Form:
         """Take ``average`` of ``a higher average rating than`` for how several values become one."""
@@ -122,12 +137,13 @@ class _Reader:
         own, texts, told, named = self.lexicon, self.texts, question.positions, self.named
         empty = own.empty_words - own.negations - own.or_words
         passed = told | {at for at in self.passed if texts[at] not in own.time_adverbs}
+        is_told = question.each is not None or bool(question.columns)
+        told |= {at for at, text in enumerate(texts) if is_told and text in own.distributives}  # how many in each
         unread = [
             at
             for at, text in enumerate(texts)
             if (at not in passed and (at in named or text not in empty)) or (at not in told and self._is_for_name(at))
         ]
-        is_told = question.each is not None or bool(question.columns)
         return replace(
             question,
             unread=tuple(unread),
@@ -224,7 +240,7 @@ _SIGNS = {"comma": frozenset(",:"), "percent": frozenset("%")}
 
 _APOSTROPHES = {"'", "’"}
 _CLOSED = {"superlatives", "comparatives", "bounds"}  # are no nouns
-_NAMED = {"class", "summaries"}  # tags that the first word of a name loses
+_NAMED = {"class", "named", "summaries"}  # tags that the first word of a name loses
 
 
 def tagged(read: Chunked, lexicon: Lexicon) -> list[Tags]:

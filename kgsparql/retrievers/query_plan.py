@@ -27,15 +27,16 @@ from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
+from kgsparql.linking.english_forms import singular
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import tokens, words
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
-from kgsparql.plans.arrays import MAX_DEPTH, read_plan
+from kgsparql.plans.arrays import MAX_DEPTH, ListedName, read_plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.term_lists import MOST_SETS, TermLists
-from kgsparql.plans.type_check import check, parts, terms_in
+from kgsparql.plans.type_check import check, mapped, parts, terms_in
 from kgsparql.plans.writing import none_in_words
 from kgsparql.rdf.terms import Literal, iris_in, printable
 from kgsparql.rdf.units import ratios
@@ -51,10 +52,12 @@ PATH: R5 from an item to what the predicate leads to, ^R5 back from there, (R5 ^
 SET: E1, or C2 (all items of a class), or one of
  (items E1 E2)  (and SET SET)  (or SET SET)  (minus SET SET)
  (ends SET PATH)  what a path leads to from the items of a set
- (where SET MEASURE < VALUE)  also = != <= > >=; VALUE is a number, yes, no, E1, L1 or another MEASURE of the item
+ (where SET MEASURE < VALUE)  also = != <= > >=; VALUE is a number, yes, no, E1, L1, any NUMBER such as
+ (avg SET MEASURE), or another MEASURE of the item
  (has SET PATH)  (has SET PATH SET)  the items from which a path leads anywhere, or into a set; (lacks …) the others
- (named SET L1)  the items with this text in their name
- (top SET MEASURE 1 desc)  the items with the largest values; asc for the smallest; the sixth to tenth are
+ (named SET L1)  the items with this text anywhere in their name, or the texts that have it, such as in
+ (has C1 R9 (named (ends C1 R9) L1))
+ (top SET MEASURE 1 desc)  the items with the largest value, all of them; asc for the smallest; the sixth to tenth are
  (minus (top SET MEASURE 10 desc) (top SET MEASURE 5 desc))
 MEASURE: PATH, or (n PATH) how many it leads to, (n PATH SET) how many of a set, (year PATH), (avg PATH) or sum, min,
  max of the values that one item has, (+ MEASURE MEASURE) or - * /
@@ -62,20 +65,21 @@ NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NU
  a number
 YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (same SET SET)  (not …)  (all … …)  (any … …)
 A share in percent is (* 100 (/ (count SET) (count SET))).
-TABLE: (table SET ((price MEASURE) (maker MEASURE optional)) order=price desc limit=5)  a row for each item, its name
- first, then columns that you name
+TABLE: (table SET ((name) (price MEASURE) (maker MEASURE)) order=price desc limit=5)  a row for each item, with just
+ these columns; (name) is what the item itself is called; order takes a column or any MEASURE
  (group SET PATH ((items) (mean avg MEASURE)) having=(items >= 3) order=items desc)  a row for each end of the path:
  how many items it has, and a summary of their values
  (best SET PATH MEASURE desc)  for each end of the path the item with the largest value
+ (numbers (lowest NUMBER) (highest NUMBER))  several numbers side by side
 
 The plan is what is asked for: a set for which, who, what or where, a number for how many, a yes/no for is or does, a
-table only where several values of each are asked for, with just these as columns: what has the highest price is a set,
-without its price. Dates are compared as they are, also in min, max and top; with a year, by (year PATH). Use every
-name, number and condition of the question. Reply with JSON only, an example for other terms:
+table only where several values of each are asked for, or an order: what has the highest price is a set, without its
+price. Dates are compared as they are, also in min, max and top; with a year, by (year PATH). Use every name, number and
+condition of the question; a number that it does not say is refused. Reply with JSON only, an example for other terms:
 {"plan": "(count (where C2 (n R4) > 10))", "left_out": "", "search": ""}
 left_out: conditions of the question that the plan does not say, since no term does; else empty.
-search: if an entity that you need is not among the terms, its name in the graph's words, and no plan: you are asked
-again with what was found, once. If no plan comes near the question, reply with neither."""
+search: what you need and the terms lack, in the graph's words, several apart by ;: you are asked again with what was
+found, once. If no plan comes near the question, reply with neither."""
 
 _ASKED = 3  # times that a model is asked, at most: once more to look up a name, once more to mend a plan
 _LOOKED_UP = 3
@@ -156,7 +160,7 @@ def plan_call(question: str, terms: TermLists, remark: str = "") -> Call[Written
     if terms.left_out:
         asked.append(f"There are more {' and '.join(terms.left_out)} than these.")
     asked += [plain(remark, 1000)] if remark else []
-    return Call("plan", RULES, "\n".join(asked), _MEMBERS, lambda text: _plan_in_reply(text, terms))
+    return Call("plan", RULES, "\n".join(asked), _MEMBERS, lambda text: _plan_in_reply(text, terms, question))
 
 
 @dataclass(slots=True)
@@ -164,6 +168,7 @@ class _PlanWriting:
     """The talk with a model about the plan of one question.
 
     :param refused: the model says that no plan comes near the question.
+    :param found: what was looked up for it, and ``texts``; ``searched``: it has asked for that once.
     :param best: what the plan comes to that it settled on, or the last that could be run.
     :param left_out: conditions of the question that it says this plan leaves out.
     :param before: the plan that it wrote last.
@@ -174,6 +179,8 @@ class _PlanWriting:
     asked: PlanQuestion
     refused: bool = False
     found: tuple[LinkedEntity, ...] = ()
+    texts: tuple[Literal, ...] = ()
+    searched: bool = False
     best: Computed | None = None
     left_out: str = ""
     before: a.Plan | None = None
@@ -186,12 +193,13 @@ class _PlanWriting:
         for _ in range(_ASKED):
             if self.remark and session.graph.usage.calls_left == 0:
                 break
-            written = session.ask_model(plan_call(session.original, self.asked.lists(self.found), self.remark))
+            terms = self.asked.lists(self.found, self.texts)
+            written = session.ask_model(plan_call(session.original, terms, self.remark))
             if written is None or self._is_settled(written):
                 break
         if self.best is not None:
             used = terms_in(self.best.plan)
-            mend_links(session, [one for one in self.found if one.term in used])
+            mend_links(session, [one for one in self.found if one.term in used and one.kind != "predicate"])
         elif self.remark and not self.refused:
             why = (self.fault or self.remark).partition(";")[0]
             session.notes.fall_back("plan", f"no plan that can be run: {printable(why, 160)!r}")
@@ -199,13 +207,11 @@ class _PlanWriting:
     def _is_settled(self, written: WrittenPlan) -> bool:
         """Take in a reply; whether nothing more is asked."""
         if not written.line:
-            self.refused = bool(self.found) or not written.search
+            self.refused = self.searched or not written.search
             if self.refused:
                 self.best = None
             else:
-                self.found = looked_up(written.search, self.asked.session, at_most=_LOOKED_UP)
-                told = "what was found is among the entities" if self.found else "nothing in the graph is called so"
-                self.remark = f"You looked for {written.search}: {told}."
+                self.remark = self._look_up(written.search)
             return self.refused
         computed, self.fault = self._run_plan(written)
         if computed is not None:
@@ -216,7 +222,19 @@ class _PlanWriting:
         self.before = written.plan
         again = "If that is the answer, reply with the same plan, else mend it" if computed is not None else "Mend it"
         self.remark = f"You wrote {written.line} before. {self.fault} {again}." if self.fault else ""
+        if self.fault and written.search and not self.searched:
+            self.remark += f" {self._look_up(written.search)}"
+            return False
         return not self.fault or is_same
+
+    def _look_up(self, names: str) -> str:
+        """Look up what a model needs; say what became of it."""
+        found = looked_up(names, self.asked.session, at_most=_LOOKED_UP)
+        self.found, self.searched = (*self.found, *(one for one in found if one not in self.found)), True
+        self.texts = self.asked.texts(names)
+        named = [printable(text, 60) for text in (*(one.label for one in found), *(one.value for one in self.texts))]
+        told = f"among the terms now: {', '.join(named)}" if named else "nothing is called so"
+        return f"You looked for {names}; {told}."
 
     def _run_plan(self, written: WrittenPlan) -> tuple[Computed | None, str]:
         """Run a plan; where it is none, cannot be run or comes to nothing, say why, for the model."""
@@ -238,18 +256,20 @@ class _PlanWriting:
         if computed.rows and computed.empty_part is None:
             return computed, ""
         comes_to = "no" if isinstance(written.plan, a.Exists) else "nothing"
+        examples = [own.example for own in computed.left_out]
+        terms = terms_in(written.plan) if computed.empty_part is None else terms_in(computed.empty_part)
+        label = session.labels([*terms, *terms_in(written.plan), *examples]).__getitem__
+        unread = "".join(f" {own.in_words(label)}." for own in computed.left_out)
         if computed.empty_part is None:
-            return computed, f"It comes to {comes_to}."
-        labels = session.labels(terms_in(computed.empty_part))
-        none = none_in_words(computed.empty_part, labels.__getitem__)
-        return computed, f"It comes to {comes_to}: {none} in this graph."
+            return computed, f"It comes to {comes_to}.{unread}"
+        return computed, f"It comes to {comes_to}: {none_in_words(computed.empty_part, label)} in this graph.{unread}"
 
 
 def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
     """Yield the numbers of a plan that the question does not say, and no conversion of the units that it says."""
-    texts, ordinals = (asked.session.original, asked.session.question), lexicon().ordinals
+    texts, ordinals = (asked.session.original, asked.session.question), {**lexicon().ordinals, **lexicon().multiples}
     said = {Decimal(digits) for text in texts for digits in _digits_in(text)}
-    said |= {Decimal(ordinals[token.text]) for token in tokens(texts[1]) if token.text in ordinals}
+    said |= {Decimal(str(ordinals[token.text])) for token in tokens(texts[1]) if token.text in ordinals}
     for chunk in asked.chunks:
         said |= {own for own in (chunk.number, chunk.last) if isinstance(own, Decimal)}
     factors = _conversion_factors(plan, asked)
@@ -316,30 +336,41 @@ def _with_named_columns(plan: a.Plan, asked: PlanQuestion) -> a.Plan:
         name = own or next((labels[term] for term in predicates), "items")
         names[column.name] = next(n for i in count(1) if (n := f"{name} {i}" if i > 1 else name) not in names.values())
     columns: Any = tuple(replace(column, name=names[column.name]) for column in plan.columns)
-    made: a.ItemTable | a.Grouped = replace(plan, columns=columns, order_by=names.get(plan.order_by, ""))
+    order: Any = plan.order_by
+    made: a.ItemTable | a.Grouped = replace(plan, columns=columns, order_by=names.get(order, order))
     if isinstance(made, a.Grouped) and made.having:
         made = replace(made, having=(names[made.having[0]], *made.having[1:]))
     return made
 
 
-def _plan_in_reply(text: str, terms: TermLists) -> WrittenPlan:
-    """Read the plan of a reply.
+def _plan_in_reply(text: str, terms: TermLists, question: str) -> WrittenPlan:
+    """Read the plan of a reply; texts in quotes are those that the terms show, or the question's own words.
 
     :raises ModelReplyError: for a reply that has none where it should be.
     """
     reply = by_lower_name(json_value(text))
     if "plan" not in reply:
         raise ModelReplyError(f"no plan in the reply: {printable(text, 80)}")
-    said = (reply.get(name) for name in ("plan", "left_out", "search"))
-    line, left_out, search = (printable(one, 4_000).strip() if isinstance(one, str) else "" for one in said)
+    values = (reply.get(name) for name in ("plan", "left_out", "search"))
+    line, left_out, search = (printable(one, 4_000).strip() if isinstance(one, str) else "" for one in values)
     if not line:
         return WrittenPlan(None, "", left_out, search)
+    quoted = [part[1:-1] for part in _TOKEN.findall(line) if part[0] in "\"'"]
+    places = {part: found for part in quoted if (found := re.search(re.escape(part), question, re.IGNORECASE))}
+    said = {part: ListedName(Literal(found[0]), "text") for part, found in places.items()}
     try:
-        plan = read_plan(arrays_of(line), terms.names)
+        plan = mapped(read_plan(arrays_of(line), {**said, **terms.shown, **terms.names}), _in_names)
         check(plan)
     except PlanError as error:
         return WrittenPlan(None, line, left_out, fault=error.message)
     return WrittenPlan(plan, line, left_out)
+
+
+def _in_names(part: Any) -> Any:
+    """Look in names for one of what is named as several, where the word begins with that: *robot* for *robots*."""
+    if isinstance(part, a.Named) and part.word.startswith(one := singular(part.word)):
+        return replace(part, word=one)
+    return part
 
 
 def arrays_of(line: str) -> Any:
@@ -387,12 +418,18 @@ def _plan_end(part: str) -> Any:
     return _COMPARISONS.get(part, part)
 
 
-def _with_options(written: list[Any]) -> list[Any]:
+def _with_options(written: list[Any]) -> Any:
     """A table, with what is said about its rows as the object that the arrays have."""
     if not (written and written[0] in ("table", "group")):
         return written
     kept: list[Any] = []
-    options = {}
+    options = dict[str, Any]()
+    if written[0] == "table" and len(written) > 2 and isinstance(written[2], list):
+        shown = [one for one in written[2] if one != ["name"]]
+        options["items"] = len(shown) < len(written[2])
+        if not shown and len(written) == 3:
+            return written[1]
+        written[2] = [[*one[:2], "optional"] if isinstance(one, list) else one for one in shown]
     rest = iter(written)
     for part in rest:
         option = _OPTION.match(part) if isinstance(part, str) and len(kept) > 2 else None
@@ -401,6 +438,8 @@ def _with_options(written: list[Any]) -> list[Any]:
             options[name] = _plan_end(value) if value else next(rest, None)
             if name == "order":
                 options["largest_first"] = True
+                is_path = isinstance(options[name], str) and options[name][-1:] in {"<", ">"}
+                options[name] = [options[name]] if is_path else options[name]
         elif isinstance(part, str) and part in _ORDERS and options:
             options["largest_first"] = _ORDERS[part]
         else:

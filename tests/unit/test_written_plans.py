@@ -38,10 +38,11 @@ def shop() -> KnowledgeBase:
 
 
 def ask(shop: KnowledgeBase, question: str, *plans: str | dict[str, str], **asking: Any) -> Asked:
-    """Ask with a model that has a plan computed, and writes these, one after another."""
+    """Ask with a model that has a plan computed where it is asked, and writes these, one after another."""
     said = [plan if isinstance(plan, dict) else {"plan": plan} for plan in plans]
-    replies = [chose(compute=True), *(Text({"plan": "", "left_out": "", "search": "", **plan}) for plan in said)]
-    return scripted.ask(shop, question, replies, **{"retriever": "query_plan", **asking})
+    written = iter([Text({"plan": "", "left_out": "", "search": "", **plan}) for plan in said])
+    script = scripted.by_call(reading=chose(compute=True), plan=lambda body: next(written))
+    return scripted.ask(shop, question, script, **{"retriever": "query_plan", **asking})
 
 
 def prompts(asked: Asked) -> list[str]:
@@ -149,7 +150,7 @@ def test_a_name_that_is_not_listed_is_looked_up(shop: KnowledgeBase, names: dict
     plan = "(count (has {product} {supplied} E1))".format(**names)
     asked = ask(shop, "How many things come from the smithy?", {"search": "Ironworks"}, plan)
     assert "E1 Ironworks" in prompts(asked)[1]
-    assert "You looked for Ironworks: what was found" in prompts(asked)[1]
+    assert "You looked for Ironworks; among the terms now: Ironworks." in prompts(asked)[1]
     assert value_of(asked) == "2"
     assert "Ironworks" in {link.label for link in asked.answer.linked}
 
@@ -209,3 +210,56 @@ def test_a_plan_has_no_number_that_neither_the_question_nor_a_known_conversion_g
     ):  # fmt: skip
         asked = ask(films, question, plan)
         assert ((value_of(asked) or "")[:5], len(prompts(asked))) == (value, 1), (question, plan)
+
+
+def test_a_table_has_just_the_columns_it_names_in_any_order_and_a_number_may_stand_anywhere(
+    shop: KnowledgeBase, names: dict[str, str]
+) -> None:
+    own = {**names, "cost": "({price} {amount})".format(**names)}
+    own["mean"] = "(avg {product} {cost})".format(**own)
+    for question, plan, rows in (
+        ("Name the products by price", "(table {product} ((name)) order={cost} desc)", ["Saw", "Hammer", "Nail"]),
+        ("Years by price", "(table {product} ((year {made})) order={cost} desc)", ["1998", "2004"]),
+        ("What are the lowest and highest price?",
+         "(numbers (lowest (min {product} {cost})) (highest (max {product} {cost})))", ["0.1 20"]),
+        ("Which cost more than the average?", "(where {product} {cost} > {mean})", ["Hammer", "Saw"]),
+        ('Which "hammers" cost less than twice the average?',
+         "(named (where {product} {cost} < (* 2 {mean})) L1)", ["Hammer"]),
+    ):  # fmt: skip
+        asked = ask(shop, question, plan.format(**own))
+        computed = asked.answer.computed
+        assert computed is not None, question
+        assert is_given_by_facts(computed), question
+        shown = [
+            " ".join(asked.answer.labels.get(t, getattr(t, "value", "")) for t in row if t) for row in computed.rows
+        ]
+        assert shown[: len(rows)] == rows, question
+
+
+def test_texts_are_those_of_the_question_or_of_the_terms_and_are_looked_up_with_the_rest(
+    shop: KnowledgeBase, names: dict[str, str]
+) -> None:
+    for question, plan in (
+        ("Which suppliers are there in la france?", '(where {supplier} {country} = "la France")'),
+        ("Which suppliers are French?", '(where {supplier} {country} = "France")'),
+        ("Which suppliers are French?", "(has {supplier} {country} (named (ends {supplier} {country}) L1))"),
+    ):
+        asked = ask(shop, question, plan.format(**names), plan.format(**names))
+        assert "is not in the list" not in "".join(prompts(asked)[1:]), plan
+    shown = ask(shop, "Which suppliers are French?", '(where {supplier} {country} = "France")'.format(**names))
+    assert sorted(shown.labels) == ["Idle Ltd", "Ironworks"]
+    own = ask(shop, "Which suppliers are French?", '(where {supplier} {country} = "Japan")'.format(**names), "")
+    assert "Japan is not in the list" in prompts(own)[1]
+    plan = "(where {supplier} {country} = L1)".format(**names)
+    searched = ask(shop, "Which ones are iberian?", {"search": "spain; brand"}, plan)
+    assert "L1 Spain" in prompts(searched)[1].split("\n")
+    assert "You looked for spain; brand; among the terms now: brand, Spain." in prompts(searched)[1]
+    again = ask(shop, "Which ones are iberian?", {"search": "xyzzy"}, {"search": "spain"}, plan)
+    assert (len(prompts(again)), again.answer.computed) == (2, None), "a model looks for names once"
+    assert "You looked for xyzzy; nothing is called so." in prompts(again)[1]
+
+
+def test_without_a_reading_to_choose_the_first_call_writes_the_plan(shop: KnowledgeBase, names: dict[str, str]) -> None:
+    asked = ask(shop, "Zzz qqq vvv?", "(count {supplier})".format(**names))
+    assert scripted.purposes(asked) == ["plan"]
+    assert value_of(asked) == "3"
