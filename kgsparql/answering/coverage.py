@@ -175,6 +175,7 @@ class _Check:
         for said, text in self.operations.items():
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
             is_stated = self.asked.asks != "ask" and root(said) in roots_of(self.steps)  # no yes: `is part of`
+            is_stated &= self.asked.order is None  # no path is sorted, not even by sort
             if not (is_only or (said and is_stated)):
                 yield uncomputed(said or text)
 

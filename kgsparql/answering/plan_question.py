@@ -24,7 +24,7 @@ from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import other_numbers, root, words
+from kgsparql.linking.words import countries, other_numbers, root, words
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.rdf import graph_patterns as g
@@ -276,7 +276,8 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
         for last in range(first, min(first + _LONGEST, len(words.texts))):
             if last in left and not words.texts[last].isdecimal():
                 text = words.text_of(first, last + 1)
-                for form in dict.fromkeys((text, text.title(), text.lower())):
+                names = [own.upper() if len(own) < 4 else own.title() for own in countries().get(text.lower(), ())]
+                for form in dict.fromkeys((text, text.title(), text.lower(), *names)):
                     spans.setdefault(Literal(form), range(first, last + 1))
                     spans.setdefault(Literal(form, language=lexicon().language), range(first, last + 1))
     for start, end in codes_in(words.question):

@@ -58,6 +58,8 @@ class Planner:
             unread += question.pronouns  # else of its items
         if question.each is not None and not (self._is_table() or _is_of_all(found.plan)):
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
+        if isinstance(found.plan, a.Number):  # the smallest price and its shop
+            unread += [p for one in question.columns for p in sorted(one.positions)]
         unread += self._not_averaged(found)
         is_bare = isinstance(plan.items if isinstance(plan := found.plan, a.Count | a.Exists) else plan, a.Instances)
         doubted[True] += [one.problem for one in self.chunks if one.classes and one.problem is not None and is_bare]

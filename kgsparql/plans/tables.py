@@ -18,7 +18,8 @@ from kgsparql.plans.denotation import (
     ends,
     unplanned,
 )
-from kgsparql.plans.measuring import MeasureFit, summarised
+from kgsparql.plans.in_order import Ordering
+from kgsparql.plans.measuring import summarised
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
@@ -35,7 +36,7 @@ class TablePlanner:
 
     def __init__(self, phrases: Phrases) -> None:
         self.phrases, self.question = phrases, phrases.question
-        self.fit, self.lexicon = phrases.fit, phrases.lexicon
+        self.fit, self.lexicon, self.ordering = phrases.fit, phrases.lexicon, Ordering(phrases)
 
     def plan(self, each: NounPhrase) -> PlannedReading:
         """The likeliest table, or one number where something is summed up over all of it."""
@@ -301,7 +302,9 @@ class TablePlanner:
             ways = self.phrases.connector.connect(key, Rel(preposition="of", wanted=thing))
             for one in [one for one in ways[:1] if one.doubts == key.doubts]:
                 return a.Column(name, a.HowMany(one.how[-1].path, thing.items), optional=True)
-        return None
+        options = self.phrases.measuring.measures_at(key, self.phrases.positions(noun.of.chunks))
+        counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
+        return next((a.Column(name, measure, optional=True) for measure in counts), None)
 
     def _is_key(self, noun: NounPhrase) -> bool:
         """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
@@ -370,6 +373,7 @@ class TablePlanner:
             is_rounded = digits is None
         if not is_rounded:
             found = replace(found, doubts=(*found.doubts, uncomputed("", "rounding")))
+        found = self._with_its_columns(found)
         plan = found.plan
         if self.question.asks_value and isinstance(plan, a.ItemSet):
             kept = next((own for own in parts(plan) if isinstance(own, a.Top | a.Where)), None)
@@ -377,84 +381,26 @@ class TablePlanner:
                 return replace(found, doubts=(*found.doubts, uncomputed("", "how many")))
             name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
             return replace(found, plan=_table(plan, kept.measure, name))
-        if order is None or plan is None or self._is_ordered_by_name(plan, order):
+        if order is None or plan is None or self.ordering.is_ordered_by_name(plan, order):
             return found
-        if (ordered := self._in_order(plan, order)) is not None:
+        if (ordered := self.ordering.in_order(plan, order)) is not None:
             return replace(found, plan=ordered)
         return replace(found, doubts=(*found.doubts, *left_out_at([order.position])))
 
-    def _in_order(self, plan: a.Plan, order: Superlative) -> a.Plan | None:
-        """The same in an order; ``None`` where nothing is measured that it may be."""
-        items = plan.items if isinstance(plan, a.ItemTable) else plan
-        if not isinstance(items, a.ItemSet):
-            return None
-        options = self._measures_to_order_by(Denotation(items), order)
-        if not options and isinstance(items, a.Ends):
-            return self._texts_in_order(items, order)
-        largest = order.is_largest != any(one.is_turned for one in options[:1])
-        if isinstance(plan, a.ItemTable):
-            by = self._ordering_of(plan.columns, order, options)
-            return replace(plan, order_by=by, largest_first=largest) if by else None
-        if not options:
-            return None
-        members, measure = self.phrases.view.members(items), options[0].measure
-        ordered = a.Top(items, measure, max(1, len(members)), largest)
-        if len(self.phrases.view.members(ordered)) < len(members):  # what has no value keeps its row
-            return a.ItemTable(items, (), measure, largest)
-        return ordered
-
-    def _measures_to_order_by(self, given: Denotation, order: Superlative) -> list[MeasureFit]:
-        """What all words of an order name, or how many there are of it; its adjective, where there are none."""
-        measuring, texts = self.phrases.measuring, self.phrases.texts
-        if not order.words:
-            return measuring.measures(given, (), order.measures)
-        if found := measuring.measures_at(given, order.words, order.measures, counts=False):
+    def _with_its_columns(self, found: PlannedReading) -> PlannedReading:
+        """The least or most of some values with what else is asked of what has it: the lowest price and its shop."""
+        match found.plan:
+            case a.SummaryOf("min" | "max" as summary, items, a.Value(path) as measure) if self.question.columns:
+                kinds, best = self.phrases.view.classes_in(items), a.Top(items, measure, 1, summary == "max")
+            case _:
+                return found
+        nouns = [one for one in self.question.columns if not (one.head and kinds.intersection(one.head.classes))]
+        shown, first = len(nouns) < len(self.question.columns), a.Column(self.fit.text(path.last), measure)
+        beside = self._columns(Denotation(best), nouns)
+        own = beside.plan.columns if isinstance(beside.plan, a.ItemTable) else ()
+        if beside.doubts or len(own) < len(nouns):
             return found
-        rest = [p for p in order.words if texts[p] not in self.lexicon.count_words]
-        found = measuring.measures_at(given, rest) if 0 < len(rest) < len(order.words) else []
-        return [one for one in found if isinstance(one.measure, a.HowMany)]
-
-    def _texts_in_order(self, texts: a.Ends, order: Superlative) -> a.ItemTable | None:
-        """The texts of some items in the order of another measure of these, or in their own."""
-        last, said = texts.path.steps[-1], self.phrases.connector.at(order.words)
-        kind, name = self.phrases.view.profiler.at_ends(last.predicate).kind, self.fit.text(last.predicate)
-        is_own = not order.measures and self.lexicon.value_words.issuperset(said)
-        is_own |= self._is_by_name(order) and kind == "text" and (not said or self._is_name(name))
-        options = self._measures_to_order_by(Denotation(texts.start), order)
-        if last.direction == "inverse" or kind == "item" or not (options or is_own):
-            return None
-        largest = order.is_largest != any(one.is_turned for one in options[:1])
-        by = name if is_own else options[0].measure
-        return a.ItemTable(texts.start, (a.Column(name, a.Value(texts.path, kind)),), by, largest, shows_items=False)
-
-    def _is_by_name(self, order: Superlative) -> bool:
-        said = {*order.measures, *self.phrases.connector.at(order.words)}
-        return bool(said) and self.lexicon.alphabetical.issuperset(said)
-
-    def _is_name(self, text: str) -> bool:
-        return not self.fit.roots(text).isdisjoint(map(root, self.lexicon.alphabetical))
-
-    def _is_ordered_by_name(self, plan: a.Plan, order: Superlative) -> bool:
-        """Whether an order by name is asked for, and what is listed are texts, which are in this order anyway."""
-        last = plan.path.steps[-1] if isinstance(plan, a.Ends) else None
-        if last is None or last.direction == "inverse" or order.is_largest or not self._is_by_name(order):
-            return False
-        is_text = self.phrases.view.profiler.at_ends(last.predicate).kind == "text"
-        return is_text and (not order.words or self._is_name(self.fit.text(last.predicate)))
-
-    def _ordering_of(
-        self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureFit]
-    ) -> str | a.Measure:
-        """What a table is ordered by: the column that is called so, or has this measure, the only one, or no column."""
-        said = {root(text) for text in self.phrases.connector.at(order.words)}
-        texts = [one for one in columns if getattr(one.measure, "kind", "") != "item"]  # things have no order
-        if self._is_by_name(order):
-            return next((one.name for one in texts if self._is_name(one.name)), "")
-        named = [one.name for one in texts if said and said == self.fit.roots(one.name)]
-        paths = [option.path for option in options[:1]]
-        named += [one.name for one in texts if getattr(one.measure, "path", None) in paths]
-        named += [one.name for one in texts] if len(columns) == 1 and not (said or order.measures) else []
-        return next(iter(named), options[0].measure if options else "")
+        return replace(found, plan=a.ItemTable(best, (first, *own), shows_items=shown))
 
     # --- a share of all
 

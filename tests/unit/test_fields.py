@@ -84,10 +84,25 @@ def test_fields_of_things_are_a_table(question: str, rows: list[str] | str | Non
         ("Show club ids, club names and club towns for all clubs",
          ["1 | Rooks | Bexley", "2 | Knights | Corrin", "3 | Pawns | Corrin"]),
         ("What is the average rating of members for each age?", ["41 | 9", "19 | 7", "30 | 5"]),
+        ("What is the highest rating and its member?", ["Ben | 9"]),
+        ("List the clubs with the number of members, from most to least", ["Rooks | 2", "Knights | 1", "Pawns | 0"]),
     ],
 )  # fmt: skip
 def test_rows_are_in_the_order_of_what_is_a_column_or_none(question: str, rows: list[str], tmp_path: Path) -> None:
     assert _rows(question, tmp_path) == rows
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List the clubs in reverse alphabetical order", "List the clubs in descending order of rainfall",
+        "List the towns of the clubs in order of club age", "List the clubs ordered by town and then by founding year",
+        "List the ages of the members in alphabetical order of name", "List the clubs from old to young",
+        "What are the towns and how many clubs are there for each founding year?",
+    ],
+)  # fmt: skip
+def test_an_order_that_no_row_can_be_in_is_a_doubt(question: str, tmp_path: Path) -> None:
+    assert str(_rows(question, tmp_path)).startswith("No sure answer")
 
 
 def test_a_bare_year_is_when_something_was_made_and_no_other_date_is(tmp_path: Path) -> None:
@@ -100,3 +115,16 @@ def test_a_bare_year_is_when_something_was_made_and_no_other_date_is(tmp_path: P
         lost = knowledge.ask("How many cars were scrapped in 1980?")
     assert (made.text.partition(" ")[0], made.sure) == ("1", True)
     assert not lost.sure
+
+
+def test_what_stands_beside_a_number_is_no_more_dropped_and_an_adjective_may_be_a_country(tmp_path: Path) -> None:
+    found = _rows("What is the lowest rating of the members and their names?", tmp_path)
+    assert str(found).startswith("No sure answer")
+    people = """@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+    :Singer rdfs:label "singer" . :country rdfs:label "country" .
+    :a a :Singer ; rdfs:label "Ada" ; :country "France" . :b a :Singer ; rdfs:label "Ben" ; :country "USA" ."""
+    (tmp_path / "people.ttl").write_text(people, encoding="utf-8")
+    with kgsparql.open(tmp_path / "people.ttl", embedder="none", note=lambda text: None) as knowledge:
+        answers = [knowledge.ask(f"Which singers are {country}?") for country in ("French", "American", "Polish")]
+    assert [[one.label for one in answer.best] for answer in answers[:2]] == [["Ada"], ["Ben"]]
+    assert [answer.sure for answer in answers] == [True, True, False]
