@@ -355,8 +355,7 @@ def _plan_in_reply(text: str, terms: TermLists, question: str) -> WrittenPlan:
     line, left_out, search = (printable(one, 4_000).strip() if isinstance(one, str) else "" for one in values)
     if not line:
         return WrittenPlan(None, "", left_out, search)
-    quoted = [part[1:-1] for part in _TOKEN.findall(line) if part[0] in "\"'"]
-    places = {part: found for part in quoted if (found := re.search(re.escape(part), question, re.IGNORECASE))}
+    places = {part: found for part in quoted_in(line) if (found := re.search(re.escape(part), question, re.IGNORECASE))}
     said = {part: ListedName(Literal(found[0]), "text") for part, found in places.items()}
     try:
         plan = mapped(read_plan(arrays_of(line), {**said, **terms.shown, **terms.names}), _in_names)
@@ -364,6 +363,15 @@ def _plan_in_reply(text: str, terms: TermLists, question: str) -> WrittenPlan:
     except PlanError as error:
         return WrittenPlan(None, line, left_out, fault=error.message)
     return WrittenPlan(plan, line, left_out)
+
+
+def quoted_in(line: str) -> list[str]:
+    """List the words in quotes of a plan, each once.
+
+    >>> quoted_in('(where "film" "length" > 3)')
+    ['film', 'length']
+    """
+    return list(dict.fromkeys(part[1:-1] for part in _TOKEN.findall(line) if part[0] in "\"'"))
 
 
 def _in_names(part: Any) -> Any:

@@ -1,0 +1,73 @@
+"""Half-written plans: words in quotes are filled with what a graph calls so; only what comes to something is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgsparql
+from kgsparql.errors import NotFoundError, PlanError
+from kgsparql.plans.arrays import read_plan_file, written_plan
+from kgsparql.retrievers.query_plan import quoted_in
+from tests.scripted import knowledge_of
+
+SHIPS = """
+:Ship rdfs:label "ship" . :Yard rdfs:label "shipyard" . :builtBy rdfs:label "built by" . :length rdfs:label "length" .
+:launched rdfs:label "launched" . :town rdfs:label "town" . :lead rdfs:label "lead" .
+:a a :Ship ; rdfs:label "Auk" ; :builtBy :y ; :length 90 ; :launched "1990-05-01"^^xsd:date .
+:b a :Ship ; rdfs:label "Brant" ; :builtBy :y ; :length 120 ; :launched "2004-05-01"^^xsd:date .
+:c a :Ship ; rdfs:label "Coot" ; :builtBy :z ; :length 60 .
+:y a :Yard ; rdfs:label "Pell Yard" ; :town "Orl" . :z a :Yard ; rdfs:label "Marn Yard" ; :town "Dunmar" .
+"""
+
+
+@pytest.fixture(scope="module")
+def ships() -> kgsparql.KnowledgeBase:
+    return knowledge_of(SHIPS)
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "comes_to"),
+    [
+        ('(count (where "ship" "length" > 70))', "the number of ships whose length is more than 70", "2"),
+        ('(has "ships" "built by" "Pell Yard")', "ships built by Pell Yard", "Auk; Brant"),
+        ("(top 'ship' 'length' 1 desc)", "the ship with the largest length", "Brant"),
+        ('(group "ship" "built by" ((many)) order=many desc)',
+         "for each of those that ships are built by: how many of them (many), the largest first",
+         "Pell Yard | 2; Marn Yard | 1"),
+        ('(has "shipyard" "built" (where "ship" "length" > 100))',
+         "shipyards that the ships whose length is more than 100 are built by", "Pell Yard"),
+        ('(ends "ship" ("built by" "town"))', "towns of those that ships are built by", "Dunmar; Orl"),
+        ('(count (has "shipyard" "town" "Orl"))', "the number of shipyards whose town is Orl", "1"),
+    ],
+)  # fmt: skip
+def test_words_in_quotes_are_filled(ships: kgsparql.KnowledgeBase, line: str, words: str, comes_to: str) -> None:
+    planned = ships.plan(line)
+    first = planned.candidates[0]
+    assert (first.words, first.comes_to, planned.doubts) == (words, comes_to, ())
+    assert planned.chosen is first
+    assert read_plan_file(written_plan(first.plan)) == first.plan, "it may be kept in a file"
+    assert {one.words for one in planned.named} == set(quoted_in(line))
+
+
+def test_what_comes_to_nothing_is_none_and_is_told(ships: kgsparql.KnowledgeBase) -> None:
+    planned = ships.plan('(where "ship" "length" > 700)')
+    assert (planned.candidates, planned.chosen, planned.computed) == ((), None, None)
+    assert planned.doubts == (
+        "whatever fills it, it comes to nothing; the likeliest was: ships whose length is more than 700",
+    )
+
+
+def test_what_a_limit_ends_says_so(ships: kgsparql.KnowledgeBase) -> None:
+    planned = ships.plan('(count (has "ship" "built by" "Pell Yard"))', budget=kgsparql.Budget(max_queries=0))
+    assert (planned.candidates, planned.doubts) == ((), ("nothing was computed within the limits",))
+
+
+def test_what_cannot_be_filled_or_is_no_plan_says_why(ships: kgsparql.KnowledgeBase) -> None:
+    with pytest.raises(NotFoundError, match="nothing in this graph is called 'zeppelin'"):
+        ships.plan('(count "zeppelin")')
+    with pytest.raises(PlanError, match="1 bracket is not closed"):
+        ships.plan('(count "ship"')
+    with pytest.raises(PlanError, match="frob"):
+        ships.plan('(frob "ship")')
+    with pytest.raises(PlanError, match="the largest or smallest needs numbers or dates"):
+        ships.plan('(top "ship" "town" 1 desc)')
