@@ -408,6 +408,8 @@ _SYNONYMS = {
         "operate operates operated operator operators",
         "inhabitant inhabitants population",
         "earn earns earned salary wage wages",
+        "shop shops store stores",
+        "country countries nation nations",
     )
     for word in group.split()
 }

@@ -75,7 +75,7 @@ class _Reader:
         if question.asks == "compare":
             question = self._with_summary(question)
         question = self._with_form(question)
-        phrase = self._with_owner(_with_number(question.phrase))
+        phrase = self._with_owner(_with_number(question.phrase), is_count=question.asks == "count")
         return self._with_rest(_with_each(replace(question, phrase=phrase)))
 
     def _begin_reading(self) -> None:
@@ -91,13 +91,18 @@ class _Reader:
                 return found[1], set(range(at, found[0]))
         return {}, set()
 
-    def _with_owner(self, phrase: NounPhrase) -> NounPhrase:
-        """Take what is said of ``singer names``, or of ``names for all singers``, for what is said of the singers."""
+    def _with_owner(self, phrase: NounPhrase, *, is_count: bool) -> NounPhrase:
+        """Take what is said of ``singer names``, or of ``names for all singers``, for what is said of the singers.
+
+        How many ``shop locations`` there are is how many locations of shops.
+        """
         own, owner, said = self.lexicon, phrase.chunks[:-1], phrase.restrictions
         texts = [self.texts[at] for at in phrase.chunks[-1].span] if phrase.chunks else []
-        if not (texts and said and phrase.of is None and own.identity_nouns.issuperset(texts)):
+        is_named = bool(said) and own.identity_nouns.issuperset(texts)
+        is_counted = is_count and bool(owner) and not (said or phrase.chunks[-1].entities or phrase.chunks[-1].classes)
+        if not (texts and phrase.of is None and (is_named or is_counted)):
             return phrase
-        first, of = said[0], NounPhrase(owner, restrictions=said)
+        first, of = next(iter(said), None), NounPhrase(owner, restrictions=said)
         if isinstance(first, Predication) and first.object is not None and not owner:
             is_of = not (first.verb or first.subject or first.is_negated) and first.preposition in own.fields_of
             of = replace(first.object, restrictions=(*first.object.restrictions, *said[1:])) if is_of else of
