@@ -83,7 +83,9 @@ def language_in(question: str, search: LabelSearch | None) -> str:
         return language if is_clear else english
     names = _Names(question, own, glossary(language), search, None).found()
     taken = {at for start, known in names.items() if known.kind == "name" for at in range(start, known.end)}
-    language, is_clear = language_of({text for at, text in small.items() if at not in taken}, question)
+    rows = search.offline().exact({*small.values()} - lexicon().function_words)  # a mayor is not the Spanish for larger
+    called = {row.key for row in rows if row.text == row.key and row.language.partition("-")[0] in {"", english}}
+    language, is_clear = language_of({text for at, text in small.items() if at not in taken} - called, question)
     return language if is_clear else english
 
 

@@ -23,6 +23,7 @@ from kgsparql.reading.gaps import rival
 from kgsparql.reading.lexicon import Lexicon, glossary, glossary_of, languages, lexicon
 from kgsparql.reading.parser import grammar
 from kgsparql.reading.translation import language_in, translated
+from tests.scripted import knowledge_of
 from tests.world import FIXTURES, PREFIXES, graph_of
 
 LEXICON = Path(kgsparql.__file__).parent / "reading" / "lexicon"
@@ -44,6 +45,19 @@ def test_each_example_of_a_grammar_is_put_in_the_order_of_english(order: str) ->
 @pytest.mark.parametrize("question", ["Who directed La La Land?", "Was Ada fired?", "Berlin?", "居里夫人"])
 def test_what_may_be_english_or_unknown_stays_as_it_is(question: str) -> None:
     assert in_english(question) == question
+
+
+def test_a_word_that_the_graph_has_in_english_is_not_taken_for_another_language() -> None:
+    """`mayor` is Spanish for larger: the current mayor was a sure number, the largest one."""
+    towns = knowledge_of(
+        """:mayor rdfs:label "mayor" . :population rdfs:label "population" .
+        :b rdfs:label "Belmire" ; :mayor :ann ; :population 8000 . :ann rdfs:label "Ann Dell" ."""
+    )
+    for question in ("mayor Belmire", "current mayor Belmire", "mayor of Belmire"):
+        answer = towns.ask(question)
+        assert [one.label for one in answer.best] == ["Ann Dell"], question
+    spanish = towns.ask("¿Quién es el mayor de Belmire?")
+    assert not spanish.text.startswith("8000")
 
 
 def test_each_word_keeps_its_place_in_the_question() -> None:
