@@ -6,6 +6,7 @@ looked up in the list it was made with, so that nothing a model wrote gets furth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast, get_args
@@ -20,6 +21,7 @@ from kgsparql.schema.dating import Dates
 
 MAX_DEPTH = 12  # levels of arrays in a plan
 
+_NO_PREDICATE = re.compile(r"[CEL]\d")  # by its letter: entities, classes and texts of a list
 _COMPARISONS, _ARITHMETIC, _SUMMARIES = (get_args(words) for words in (a.Comparison, a.Arithmetic, a.Summary))
 _EXACT_NUMBERS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal"))
 
@@ -322,6 +324,8 @@ class _Reader:
 
     def iri(self, sort: str, name: str) -> IRI:
         term = self.named(name).term
+        if sort == "predicate" and _NO_PREDICATE.match(name):
+            raise PlanError(f"{name} is no predicate")
         if not isinstance(term, IRI):
             raise PlanError(f"{name}: a {sort} is an IRI, and this is {printable(str(term), 40)}")
         return term

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import filterfalse
 
+from kgsparql.linking.words import countries, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, of_classes, unplanned
@@ -61,6 +62,7 @@ class Planner:
         if isinstance(found.plan, a.Number):  # the smallest price and its shop
             unread += [p for one in question.columns for p in sorted(one.positions)]
         unread += self._not_averaged(found)
+        doubted[True] += self._other_countries(found)
         is_bare = isinstance(plan.items if isinstance(plan := found.plan, a.Count | a.Exists) else plan, a.Instances)
         doubted[True] += [one.problem for one in self.chunks if one.classes and one.problem is not None and is_bare]
         doubts = (
@@ -82,6 +84,19 @@ class Planner:
             return found
         others = a.Minus(items, a.Items(tuple(sorted(named, key=str))))
         return replace(found, plan=a.Count(others) if is_count else others)
+
+    def _other_countries(self, found: PlannedReading) -> Iterator[Gap]:
+        """Doubt that whose tour country is France is French: where the adjective is no name, but a text."""
+        adjectives = [one for one in self.chunks if one.text.lower() in countries()]
+        texts = {name.term for one in adjectives for name in one.entities if isinstance(name.term, Literal)}
+        if not texts or found.plan is None:
+            return
+        ends_at = [(one.to, one.path.last) for one in parts_of(found.plan, a.Has)]
+        ends_at += [(one.start, one.path.steps[0].predicate) for one in parts_of(found.plan, a.Ends)]
+        for items, predicate in ends_at:
+            is_so = isinstance(items, a.Items) and not texts.isdisjoint(items.terms)
+            if is_so and not self.tables.fit.label_roots(predicate) <= roots_of(self.lexicon.countries_are):
+                yield unsaid(self.tables.fit.text(predicate))
 
     def _not_averaged(self, found: PlannedReading) -> list[int]:
         """The positions of words such as `average`, where a plan has no average, and no name in it says so."""

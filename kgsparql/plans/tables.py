@@ -383,7 +383,8 @@ class TablePlanner:
             return replace(found, plan=_table(plan, kept.measure, name))
         if order is None or plan is None or self.ordering.is_ordered_by_name(plan, order):
             return found
-        if (ordered := self.ordering.in_order(plan, order)) is not None:
+        is_second = any(text in self.lexicon.then_words for text in self.phrases.texts[order.position :])
+        if not is_second and (ordered := self.ordering.in_order(plan, order)) is not None:
             return replace(found, plan=ordered)
         return replace(found, doubts=(*found.doubts, *left_out_at([order.position])))
 

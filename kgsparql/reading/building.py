@@ -415,8 +415,10 @@ class Builders:
         """Make fields of a question of what stands at its end."""
         return found.fields_of(Form)
 
-    def order(self, found: Labels) -> Superlative:
-        """Make what the answers are ordered by, and whether the largest comes first."""
+    def order(self, found: Labels) -> Superlative | None:
+        """Make what the answers are ordered by, and whether the largest comes first; None of two that are said."""
+        if len(found["orders"]) + len(found["best"]) > 1:
+            return None
         orders, best = found.one("orders"), found.one("best")
         is_largest, measures = (orders or best).value if orders or best else (False, ())
         at = min(edge.start for _, edge in found.order) if orders is None else orders.end - 1  # in descending *order*

@@ -6,8 +6,10 @@ predicates lead. Every filling that makes sense is run, the likeliest first, as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import islice, product
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
 from typing import Any
 from typing import Literal as OneOf
 
@@ -17,20 +19,25 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError, PlanError, QueryError
 from kgsparql.linking.label_matching import THRESHOLD
-from kgsparql.linking.words import words
+from kgsparql.linking.words import root, roots_of, words
+from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName, read_plan
+from kgsparql.plans.denotation import unfiltered
 from kgsparql.plans.running import Computed, run
-from kgsparql.plans.type_check import check, terms_in
+from kgsparql.plans.type_check import check, parts, terms_in
 from kgsparql.plans.writing import in_words
-from kgsparql.rdf.terms import Literal, normalised, printable
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, XSD, Literal, normalised, printable
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.retrievers._planned_question import CandidatePlan, PlannedQuestion, QuestionTerm
 from kgsparql.retrievers.query_plan import arrays_of, quoted_in
 
 _MEANINGS = 5  # of the words of a hole
-_TRIED, _RUN = 20_000, 40  # fillings that are read, and of those that make sense, that are run
+_TRIED, _RUN = 20_000, 200  # fillings that are read, and of those that make sense, that are run
 _KEPT = 10
 _HOLE = "hole{}"
+_NUMBER, _DATE = re.compile(r"-?\d+(\.\d+)?"), re.compile(r"-?\d{4,}-\d\d-\d\d")
+_LESS = "the likeliest filling comes to nothing, and others do not"
 _ENDED = "nothing was computed within the limits"
 _NOTHING = "whatever fills it, it comes to nothing; the likeliest was: {}"
 _SHOWN = 80
@@ -55,31 +62,24 @@ def completed_plan(session: Session) -> PlannedQuestion:
     """
     line, asked, texts = session.original, PlanQuestion.of(session), quoted_in(session.original)
     for number, text in enumerate(texts):
-        line = line.replace(f'"{text}"', _HOLE.format(number)).replace(f"'{text}'", _HOLE.format(number))
-    written = arrays_of(line)
-    holes = {_HOLE.format(number): _fillings_of(text, number, asked) for number, text in enumerate(texts)}
-    found: list[tuple[tuple[_Filling, ...], Computed]] = []
-    tried, wrong, empty = 0, None, None
-    ranked = sorted(islice(product(*holes.values()), _TRIED), key=lambda own: -sum(one.score for one in own))
-    with session.within_budget():
-        for filled in ranked:
-            names = dict(zip(holes, filled, strict=True))
-            try:
-                plan = read_plan(_with_names(written, names), {one.name.rstrip("<>"): one.of for one in filled})
-                check(plan)
-                computed = run(plan, session.graph, vocabulary=session.vocabulary)
-            except (PlanError, QueryError) as error:
-                wrong = wrong or error
-                continue
-            tried, empty = tried + 1, empty or (filled, computed)
-            if _says_something(computed) and all(plan != own.plan for _, own in found):
-                found.append((filled, computed))
-            if tried == _RUN or len(found) == _KEPT:
-                break
-    if empty is None and wrong is not None:
-        raise wrong
+        own = text if _NUMBER.fullmatch(text) else _HOLE.format(number)
+        line = line.replace(f'"{text}"', own).replace(f"'{text}'", own)
+    holes = {_HOLE.format(n): text for n, text in enumerate(texts) if not _NUMBER.fullmatch(text)}
+    try:
+        written = arrays_of(line)
+        found, empty = _computed_fillings(written, holes, asked)
+    except PlanError as error:
+        for hole, text in reversed(holes.items()):
+            error.message = error.message.replace(hole, text)
+        raise
     if empty is None:
         return PlannedQuestion(session.original, (), (), (), None, None, (_ENDED,), tuple(session.notes.texts), {})
+    best = sum(one.score for one in empty[0])
+    is_less = bool(found) and sum(one.score for one in found[0][0]) < best
+    has_value = isinstance(empty[1].plan, a.Number | a.Condition)
+    if has_value and (is_less or not found):  # nothing is what the likeliest comes to
+        found = [empty, *found]
+    rivals = [_LESS] if is_less else []
     used, first = found[0] if found else empty
     labels = session.labels([*(t for _, one in found or [empty] for t in (*terms_in(one.plan), *one.terms))])
     called = labels.__getitem__
@@ -90,17 +90,91 @@ def completed_plan(session: Session) -> PlannedQuestion:
         )
         for filled, one in found
     )  # fmt: skip
-    named = (QuestionTerm(text, own.of.term, own.label, own.kind) for text, own in zip(texts, used, strict=True))
-    doubts = () if found else (_NOTHING.format(in_words(first.plan, called)),)
+    filled = zip(holes.values(), used, strict=True)
+    named = (QuestionTerm(text, own.of.term, own.label, own.kind) for text, own in filled)
+    doubts = tuple(rivals) if found else (_NOTHING.format(in_words(first.plan, called)),)
     return PlannedQuestion(
         session.original, (), tuple(named), candidates, candidates[0] if found else None, first if found else None,
-        doubts, (), labels,
+        doubts, tuple(session.notes.texts), labels, candidates[0].score if found and not doubts else 0.0,
     )  # fmt: skip
+
+
+_Filled = tuple[tuple[_Filling, ...], Computed]
+
+
+def _computed_fillings(
+    written: Any, holes: Mapping[str, str], asked: PlanQuestion
+) -> tuple[list[_Filled], _Filled | None]:
+    """Run the fillings that make sense, the likeliest first: those that come to something, and the likeliest of all.
+
+    :raises PlanError: if none makes sense: why not the likeliest.
+    """
+    session, found, tried = asked.session, list[_Filled](), 0
+    wrong: PlanError | QueryError | None = None
+    first: _Filled | None = None
+    options = [_fillings_of(text, number, asked) for number, text in enumerate(holes.values())]
+    while prod(map(len, options)) > _TRIED:
+        longest = max(range(len(options)), key=lambda at: len(options[at]))
+        options[longest] = options[longest][:-1]
+    ranked = sorted(product(*options), key=lambda own: -sum(one.score for one in own))
+    known: dict[tuple[a.ItemSet, PropertyPath], bool] = {}
+    later: list[_Filled] = []
+    with session.within_budget():
+        for filled in ranked:
+            names = dict(zip(holes, filled, strict=True))
+            try:
+                plan = read_plan(_with_names(written, names, holes), {one.name.rstrip("<>"): one.of for one in filled})
+                check(plan)
+                is_vain = not all(_leads_on(*one, known, session) for one in _paths_of(plan))
+                computed = run(plan, session.graph, vocabulary=session.vocabulary)
+            except (PlanError, QueryError) as error:
+                wrong = wrong or error
+                continue
+            tried += 1
+            if is_vain:  # the awards of a film are not what has it as its award
+                later.append((filled, computed))
+            else:
+                first = first or (filled, computed)
+            if not is_vain and _says_something(computed) and all(plan != own.plan for _, own in found):
+                found.append((filled, computed))
+            if tried == _RUN or len(found) == _KEPT:
+                break
+    if first is None and not later and wrong is not None:
+        raise wrong
+    return found, first or next(iter(later), None)
+
+
+def _paths_of(plan: a.Plan) -> Iterator[tuple[a.ItemSet, PropertyPath]]:
+    """Yield each path of a plan with what it begins at."""
+    for part in parts(plan):
+        items = getattr(part, "items", getattr(part, "start", None))
+        columns = [one.measure for one in getattr(part, "columns", ()) if hasattr(one, "measure")]
+        for own in (part, getattr(part, "measure", None), *columns):
+            path = getattr(own, "path", None)
+            if items is not None and isinstance(path, PropertyPath):
+                yield unfiltered(items), path
+
+
+def _leads_on(
+    items: a.ItemSet, path: PropertyPath, known: dict[tuple[a.ItemSet, PropertyPath], bool], session: Session
+) -> bool:
+    """Whether a path leads anywhere from a class; looked up once."""
+    if isinstance(items, a.Items) and path.steps[0].direction == "forward":
+        return not any(isinstance(term, Literal) for term in items.terms)
+    if not isinstance(items, a.Instances):
+        return True
+    if (items, path) not in known:
+        some = run(a.Exists(a.Has(items, path)), session.graph, vocabulary=session.vocabulary)
+        known[items, path] = some.rows[:1] == ((Literal(value=True),),)
+    return known[items, path]
 
 
 def _says_something(computed: Computed) -> bool:
     first = 1 if computed.is_table and len(computed.columns) > 1 else 0
-    return computed.empty_part is None and any(term is not None for row in computed.rows for term in row[first:])
+    is_no = computed.rows[:1] in (((Literal(0),),), ((Literal(value=False),),))
+    return (
+        not is_no and computed.empty_part is None and any(t is not None for row in computed.rows for t in row[first:])
+    )
 
 
 def _fillings_of(text: str, number: int, asked: PlanQuestion) -> list[_Filling]:
@@ -108,11 +182,14 @@ def _fillings_of(text: str, number: int, asked: PlanQuestion) -> list[_Filling]:
 
     :raises NotFoundError: if there is nothing.
     """
+    if _DATE.fullmatch(text):
+        date = Literal(text, datatype=IRI(f"{XSD}date"))
+        return [_Filling(f"L{number}_0", ListedName(date, "date"), text, "text", 1.0)]
     session, fit = asked.session, asked.session.label_fit
     linkers = [] if session.linker is None else [session.linker.by_letters(), session.linker]
     found_by = (one.find(text, limit=2 * _MEANINGS) for one in linkers)  # what is only like it, where nothing is so
     links = next((found for own in found_by if (found := [one for one in own if one.score >= THRESHOLD])), [])
-    things = [one for one in links if one.kind != "predicate"]
+    things = [one for one in links if one.kind != "predicate" and (one.score == 1 or _has_all(one.label, text))]
     fits = {one.term: one.score for one in links if one.kind == "predicate"}
     every, known = words(normalised(text)), predicates_of(session)
     said = [word for word in every if word not in lexicon().function_words] or every  # born in
@@ -128,22 +205,40 @@ def _fillings_of(text: str, number: int, asked: PlanQuestion) -> list[_Filling]:
         fillings += [
             _Filling(f"R{number}_{len(fillings)}{sign}", of, labels[own], "predicate", fits[own]) for sign in "><"
         ]
-    values = asked.texts(text)
-    for value in (*values, Literal(text))[:_MEANINGS]:
+    parts_of_names = [Literal(text)] if "(named" in session.original else []  # a part of names need be no whole text
+    for value in [*asked.texts(text), *parts_of_names][:_MEANINGS]:
         fillings.append(
             _Filling(f"L{number}_{len(fillings)}", ListedName(value, "text"), value.value, "text", THRESHOLD)
         )
-    if len(fillings) == 1 and not values:
+    if not fillings:
         raise NotFoundError(
             f"nothing in this graph is called {printable(text, 80)!r}", hint="search its names: kgsparql find TEXT"
         )
     return fillings
 
 
-def _with_names(written: Any, names: Mapping[str, _Filling]) -> Any:
-    """Write names in the holes of the arrays of a plan."""
+def _has_all(label: str, text: str) -> bool:
+    """Whether a name has all words of a text: *film* is no *documentary film*."""
+    return {root(word) for word in words(normalised(text))} <= roots_of([label])
+
+
+def _with_names(written: Any, names: Mapping[str, _Filling], texts: Mapping[str, str]) -> Any:
+    """Write names in the holes of the arrays of a plan; columns are called by the words."""
     if isinstance(written, list):
-        return [_with_names(one, names) for one in written]
+        made = [_with_names(one, names, texts) for one in written]
+        if written[:1] in (["table"], ["group"]) and len(written) > 3:
+            at = len(written) - 2 if isinstance(written[-1], dict) else len(written) - 1
+            called = [texts.get(own[0], own[0]) for own in written[at]]
+            made[at] = [[own, *new[1:]] for own, new in zip(called, made[at], strict=True)]
+            hole = written[-1].get("order", "") if isinstance(written[-1], dict) else ""
+            if hole in names:
+                made[-1]["order"] = texts[hole] if texts[hole] in called else [names[hole].name]
+        return made
     if isinstance(written, dict):
-        return {key: _with_names(one, names) for key, one in written.items()}
-    return names[written].name if isinstance(written, str) and written in names else written
+        return {key: _with_names(one, names, texts) for key, one in written.items()}
+    if not isinstance(written, str):
+        return written
+    hole, is_back = written.removeprefix("^"), written.startswith("^")
+    if hole not in names:
+        return written
+    return f"{names[hole].name.rstrip('<>')}<" if is_back and names[hole].kind == "predicate" else names[hole].name

@@ -71,3 +71,23 @@ def test_what_cannot_be_filled_or_is_no_plan_says_why(ships: kgsparql.KnowledgeB
         ships.plan('(frob "ship")')
     with pytest.raises(PlanError, match="the largest or smallest needs numbers or dates"):
         ships.plan('(top "ship" "town" 1 desc)')
+
+
+def test_a_path_is_walked_the_way_that_leads_on_and_what_the_likeliest_comes_to_is_told(
+    ships: kgsparql.KnowledgeBase,
+) -> None:
+    for line, value, doubts in (
+        ('(count (lacks "ship" "launched"))', "1", 0), ('(not (exists (has "ship" "built by")))', "false", 0),
+        ('(count (where "ship" "length" > "700"))', "0", 0),
+        ('(exists (where "ship" "launched" > "2010-01-01"))', "false", 0), ('(count (named "ship" "oo"))', "1", 0),
+        ('(exists (where "ship" "launched" > "2000-01-01"))', "true", 0),
+        ('(count (ends "Pell Yard" ^"built by"))', "2", 0),
+    ):  # fmt: skip
+        planned = ships.plan(line)
+        assert planned.computed is not None, line
+        assert (getattr(planned.computed.value, "value", None), len(planned.doubts)) == (value, doubts), line
+    table = ships.plan('(table "ship" ((name)) order="length" desc)').computed
+    assert table is not None
+    assert [str(row[0]).rpartition("/")[2].strip(">") for row in table.rows] == ["b", "a", "c"]
+    with pytest.raises(NotFoundError, match="nothing in this graph is called 'container ship'"):
+        ships.plan('(count "container ship")')
