@@ -138,8 +138,10 @@ class Planner:
         if isinstance(found.plan, a.Count) and isinstance(items := found.plan.items, a.Ends):
             kind, path = self.view.subject_class(items.path.steps[0].predicate), items.path
             uses = self.view.uses(items.start if kind is None else a.Instances(kind))
+            is_one = isinstance(items.start, a.Items) and len(items.start.terms) == 1
+            if not is_one and not self.lexicon.distinct_words.isdisjoint(self.texts):
+                return found  # how many different ratings: of equal ones, one
             if any(use.path == path and use.kind == "number" for use in uses):
-                is_one = isinstance(items.start, a.Items) and len(items.start.terms) == 1
                 asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
                 summed = a.SummaryOf([*asked, "sum"][0], items.start, a.Value(path, "number"))
                 return replace(found, plan=items if is_one else summed)

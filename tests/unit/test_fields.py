@@ -86,6 +86,7 @@ def test_fields_of_things_are_a_table(question: str, rows: list[str] | str | Non
         ("What is the average rating of members for each age?", ["41 | 9", "19 | 7", "30 | 5"]),
         ("What is the highest rating and its member?", ["Ben | 9"]),
         ("How many different club towns are there?", ["2"]),
+        ("How many different ratings do the members have?", ["3"]),
         ("List the clubs with the number of members, from most to least", ["Rooks | 2", "Knights | 1", "Pawns | 0"]),
     ],
 )  # fmt: skip
