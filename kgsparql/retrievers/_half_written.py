@@ -7,7 +7,7 @@ predicates lead. Every filling that makes sense is run, the likeliest first, as 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -36,11 +36,12 @@ _MEANINGS = 5  # of the words of a hole
 _TRIED, _RUN = 20_000, 200  # fillings that are read, and of those that make sense, that are run
 _KEPT = 10
 _HOLE = "hole{}"
+_OWN_NAME = re.compile(r"\bhole(\d+)\b|\b[CELR](\d+)_\d+\b[<>]?")
+_HINT = 'a plan is such as (count (where "film" "length" > 120)), with words of the graph in quotes'
 _NUMBER, _DATE = re.compile(r"-?\d+(\.\d+)?"), re.compile(r"-?\d{4,}-\d\d-\d\d")
 _LESS = "the likeliest filling comes to nothing, and others do not"
 _ENDED = "nothing was computed within the limits"
 _NOTHING = "whatever fills it, it comes to nothing; the likeliest was: {}"
-_SHOWN = 80
 
 
 @frozen
@@ -61,38 +62,33 @@ def completed_plan(session: Session) -> PlannedQuestion:
     :raises NotFoundError: if nothing in the graph is called as a hole says.
     """
     line, asked, texts = session.original, PlanQuestion.of(session), quoted_in(session.original)
-    for number, text in enumerate(texts):
-        own = text if _NUMBER.fullmatch(text) else _HOLE.format(number)
-        line = line.replace(f'"{text}"', own).replace(f"'{text}'", own)
     holes = {_HOLE.format(n): text for n, text in enumerate(texts) if not _NUMBER.fullmatch(text)}
+    for own, text in [*holes.items(), *zip(texts, texts, strict=True)]:  # a number needs no quotes
+        line = line.replace(f'"{text}"', own).replace(f"'{text}'", own)
     try:
         written = arrays_of(line)
         found, empty = _computed_fillings(written, holes, asked)
-    except PlanError as error:
-        for hole, text in reversed(holes.items()):
-            error.message = error.message.replace(hole, text)
-        raise
+    except PlanError as error:  # it speaks of names that nobody wrote
+        told = _OWN_NAME.sub(lambda own: texts[int(own[1] or own[2])], error.message)
+        raise PlanError(told, hint=error.hint or _HINT) from error
     if empty is None:
         return PlannedQuestion(session.original, (), (), (), None, None, (_ENDED,), tuple(session.notes.texts), {})
-    best = sum(one.score for one in empty[0])
-    is_less = bool(found) and sum(one.score for one in found[0][0]) < best
-    has_value = isinstance(empty[1].plan, a.Number | a.Condition)
-    if has_value and (is_less or not found):  # nothing is what the likeliest comes to
+    is_less = bool(found) and _score_of(found[0][0]) < _score_of(empty[0])
+    if isinstance(empty[1].plan, a.Number | a.Condition) and (is_less or not found):  # nothing is what it comes to
         found = [empty, *found]
-    rivals = [_LESS] if is_less else []
     used, first = found[0] if found else empty
     labels = session.labels([*(t for _, one in found or [empty] for t in (*terms_in(one.plan), *one.terms))])
     called = labels.__getitem__
     candidates = tuple(
         CandidatePlan(
-            one.plan, in_words(one.plan, called), sum(own.score for own in filled) / max(1, len(filled)),
-            comes_to=printable(computed_words(one, called), _SHOWN),
+            one.plan, in_words(one.plan, called), _score_of(filled),
+            comes_to=printable(computed_words(one, called), 80),
         )
         for filled, one in found
     )  # fmt: skip
     filled = zip(holes.values(), used, strict=True)
     named = (QuestionTerm(text, own.of.term, own.label, own.kind) for text, own in filled)
-    doubts = tuple(rivals) if found else (_NOTHING.format(in_words(first.plan, called)),)
+    doubts = (_LESS,) * is_less if found else (_NOTHING.format(in_words(first.plan, called)),)
     return PlannedQuestion(
         session.original, (), tuple(named), candidates, candidates[0] if found else None, first if found else None,
         doubts, tuple(session.notes.texts), labels, candidates[0].score if found and not doubts else 0.0,
@@ -116,11 +112,13 @@ def _computed_fillings(
     while prod(map(len, options)) > _TRIED:
         longest = max(range(len(options)), key=lambda at: len(options[at]))
         options[longest] = options[longest][:-1]
-    ranked = sorted(product(*options), key=lambda own: -sum(one.score for one in own))
+    ranked = sorted(product(*options), key=_score_of, reverse=True)
     known: dict[tuple[a.ItemSet, PropertyPath], bool] = {}
     later: list[_Filled] = []
     with session.within_budget():
         for filled in ranked:
+            if tried == _RUN or len(found) == _KEPT:
+                break
             names = dict(zip(holes, filled, strict=True))
             try:
                 plan = read_plan(_with_names(written, names, holes), {one.name.rstrip("<>"): one.of for one in filled})
@@ -133,15 +131,17 @@ def _computed_fillings(
             tried += 1
             if is_vain:  # the awards of a film are not what has it as its award
                 later.append((filled, computed))
-            else:
-                first = first or (filled, computed)
-            if not is_vain and _says_something(computed) and all(plan != own.plan for _, own in found):
+                continue
+            first = first or (filled, computed)
+            if _says_something(computed) and all(plan != own.plan for _, own in found):
                 found.append((filled, computed))
-            if tried == _RUN or len(found) == _KEPT:
-                break
     if first is None and not later and wrong is not None:
         raise wrong
     return found, first or next(iter(later), None)
+
+
+def _score_of(filled: Sequence[_Filling]) -> float:
+    return sum(one.score for one in filled) / max(1, len(filled))
 
 
 def _paths_of(plan: a.Plan) -> Iterator[tuple[a.ItemSet, PropertyPath]]:
@@ -165,13 +165,13 @@ def _leads_on(
         return True
     if (items, path) not in known:
         some = run(a.Exists(a.Has(items, path)), session.graph, vocabulary=session.vocabulary)
-        known[items, path] = some.rows[:1] == ((Literal(value=True),),)
+        known[items, path] = some.value == Literal(value=True)
     return known[items, path]
 
 
 def _says_something(computed: Computed) -> bool:
     first = 1 if computed.is_table and len(computed.columns) > 1 else 0
-    is_no = computed.rows[:1] in (((Literal(0),),), ((Literal(value=False),),))
+    is_no = computed.value in {Literal(0), Literal(value=False)}
     return (
         not is_no and computed.empty_part is None and any(t is not None for row in computed.rows for t in row[first:])
     )
