@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
-	@$(PYTHON) .ci/install.py $(VENV) embed,offline-model,eval,serve,mcp,langchain,llamaindex,dev
+	@$(PYTHON) .ci/install.py $(VENV) embed,offline-model,serve,mcp,langchain,llamaindex,dev
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed

@@ -90,16 +90,16 @@ def table(paths: list[Path]) -> list[list[str]]:
     """The lines: kind, questions, always no or 0, and each method."""
     runs = list(map(Run.open, paths))
     scored = [scored_rows([run], METRICS) for run in runs]
-    scores = [own for _, frame in scored for _, own in frame.groupby("row")]
+    rows = [row for own in scored for row in own if row.scores]
     asked = {question.id: question for run in runs for question in run.questions}
-    lines = [["kind", "n", "always no/0", *(m for rows, _ in scored for m in rows.loc[rows["n"] > 0, "method"])]]
+    lines = [["kind", "n", "always no/0", *(row.method for row in rows)]]
     for kind in (*KINDS, "yes/no: true", "yes/no: false", "computed"):
         ids = {key for key, question in asked.items() if kind in kinds_of(question)}
         if ids:
-            cells = [share(list(own.loc[[key[0] in ids for key in own["key"]], "exact"].dropna())) for own in scores]
+            cells = [share([v for (id_, _), v in row.values("exact").items() if id_ in ids]) for row in rows]
             lines.append([kind, str(len(ids)), share([float(always_no(asked[key])) for key in ids]), *cells])
-    wrong = [share(list(own["wrong_yes_no"].dropna())) for own in scores]
-    costs = [[name.replace("_", " "), "", "", *(mean(own[name].dropna()) for own in scores)] for name in COSTS]
+    wrong = [share([*row.values("wrong_yes_no").values()]) for row in rows]
+    costs = [[name.replace("_", " "), "", "", *(mean(row.values(name).values()) for row in rows)] for name in COSTS]
     return [*lines, ["wrong yes/no", "", "", *wrong], *costs]
 
 

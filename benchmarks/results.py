@@ -20,12 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the scripted server is among the tests, the peers beside this file
 
 import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
-from kgsparql.evaluation.comparison import Comparison, compare  # noqa: E402
+from kgsparql.evaluation.comparison import Comparison, Row, compare  # noqa: E402
 from kgsparql.evaluation.datasets import load as load_questions  # noqa: E402
 from kgsparql.evaluation.run_directory import Run  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402
@@ -106,7 +108,7 @@ HEAD = """\
 
 Written by `python benchmarks/results.py DATA` from the runs it made. kgsparql {version}, on the open questions of each
 set, no language model anywhere: none could be reached where this was made. `kgsparql/evaluation/metrics.py` defines
-the metrics. Figures are means over questions; in brackets are 95 % intervals (Wilson's for hits@1, else Student's).
+the metrics. Figures are means over questions; in brackets are 95 % intervals (questions drawn anew).
 
 The entities are linked from the question, nobody is told the number of hops, options are as by default.
 
@@ -156,51 +158,58 @@ def section(one: Set, run: Run) -> Iterator[str]:
     yield ""
     triples = f"{config['graph']['triples']:,} triples" if config["graph"]["triples"] else "an endpoint"
     yield f"{one.about} {config['questions']:,} questions, {triples}; {licence}; ranked with {config['embedder']}."
-    (found,) = compare([run])
+    (found,) = compare([run], metrics=[*QUALITY, *TRIPLES, *RELIABILITY, "queries"])
     yield ""
     yield from table(found)
-    yield from by_slice(found)
+    yield from by_slice(run, found)
 
 
 def table(found: Comparison) -> Iterator[str]:
     """A row for each method."""
-    rows = found.whole.to_dict("records")
-    shown = [m for m in (*QUALITY, *TRIPLES) if any(row[f"{m} n"] for row in rows)]
+    shown = [m for m in (*QUALITY, *TRIPLES) if m in found.defined]
     columns = ["method", "n", *shown, *RELIABILITY, "queries"]
     yield row_of(columns)
     yield row_of(["---"] * len(columns))
-    for row in rows:
+    for row in found.rows:
         quality = [cell(row, m, interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m in shown]
-        trust = [f"{100 * row[m]:.0f} %" if row[f"{m} n"] else "–" for m in RELIABILITY]
-        yield row_of([f"`{row['name']}`", str(row["n"]), *quality, *trust, cell(row, "queries", digits=1)])
+        trust = [f"{100 * row.mean(m):.0f} %" if row.values(m) else "–" for m in RELIABILITY]
+        yield row_of([f"`{row.name}`", str(len(row.scores)), *quality, *trust, cell(row, "queries", digits=1)])
 
 
-def by_slice(found: Comparison) -> Iterator[str]:
+def by_slice(run: Run, found: Comparison) -> Iterator[str]:
     """``hits@1`` by number of hops, else by type where there are a few."""
     for kind in ("hops", "type"):
-        own = found.means[found.means["by"] == kind]
-        values = sorted(set(own["slice"]))
-        if not 1 < len(values) <= 8:
+        groups: dict[Any, list[tuple[str, str]]] = {}
+        for question in run.questions:
+            groups.setdefault(getattr(question, kind) or "unknown", []).append((question.id, question.text))
+        if not 1 < len(groups) <= 8:
             continue
-        cells = {(row["name"], row["slice"]): row for row in own.to_dict("records")}
+        values = sorted(groups, key=str)
         yield ""
-        yield row_of([f"hits@1 by {kind}", *values])
+        yield row_of([f"hits@1 by {kind}", *map(str, values)])
         yield row_of(["---"] * (len(values) + 1))
-        for row in found.whole.to_dict("records"):
-            yield row_of([f"`{row['name']}`", *(sliced(cells.get((row["name"], value))) for value in values)])
+        for row in found.rows:
+            yield row_of([f"`{row.name}`", *(sliced(row, groups[value]) for value in values)])
 
 
-def sliced(row: dict[str, Any] | None) -> str:
+def sliced(row: Row, keys: Sequence[tuple[str, str]]) -> str:
     """``hits@1`` of some of the questions of a row, and how many they are."""
-    return "" if row is None else f"{cell(row, 'hits@1')} (n {row['n']})"
+    count = sum(key in row.scores for key in keys)
+    return f"{row.mean('hits@1', keys):.3f} (n {count})" if count else ""
 
 
-def cell(row: dict[str, Any], metric: str, *, interval: bool = False, digits: int = 3) -> str:
+def cell(row: Row, metric: str, *, interval: bool = False, digits: int = 3) -> str:
     """A figure as the tables write it."""
-    if not row[f"{metric} n"]:
+    values = [*row.values(metric).values()]
+    if not values:
         return "–"
-    text = f"{row[metric]:.{digits}f}"
-    return f"{text} ({row[f'{metric} low']:.2f}–{row[f'{metric} high']:.2f})" if interval else text
+    text = f"{row.mean(metric):.{digits}f}"
+    if not interval:
+        return text
+    drawn, random = np.array([*values, 0.0, 1.0]), np.random.default_rng(0)  # one of each besides: else 1.0 is certain
+    means = [random.choice(drawn, drawn.size).mean() for _ in range(2_000)]
+    low, high = np.quantile(means, (0.025, 0.975))
+    return f"{text} ({low:.2f}–{high:.2f})"
 
 
 def row_of(cells: Sequence[str]) -> str:

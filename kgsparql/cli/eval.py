@@ -214,9 +214,9 @@ def compare(
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
     told: c.MessageOptions,
 ) -> None:
-    """Compare methods: quality with 95 % intervals, which differences are real, by hops, at what cost.
+    """Compare methods: their quality and cost side by side, and how far each is from the best, with 95 % intervals.
 
-    Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
+    Runs are scored from their files; nothing is asked again. Differences are over the questions that both were asked.
     """
     from kgsparql.evaluation import comparison
     from kgsparql.evaluation.run_directory import Run

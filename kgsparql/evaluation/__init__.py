@@ -5,7 +5,7 @@ May use: everything but ``cli``. Open first: ``dataset.py``, then ``run_plan.py`
     dataset.py      a question, the record of its result      datasets.py       read, drawn, written
     run_plan.py     what a run asks, and asking it            run_directory.py  a run on disk
     metrics.py      figures from question and record          matching.py       which given answers are right
-    comparison.py   all metrics of runs, side by side         statistics.py     intervals and tests
+    comparison.py   all metrics of runs, side by side
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 
@@ -14,5 +14,5 @@ Scoring reads questions and records alone, so that a new metric scores an old ru
     from kgsparql.evaluation.run_directory import Run
 
     for found in compare([Run.open(Path("RUN"))]):
-        print(found.whole[["name", "hits@1"]])
+        print([(row.name, row.mean("hits@1")) for row in found.rows])
 """

@@ -7,7 +7,6 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -22,14 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgsparql.plans.running import Computed
-
-
-WIDTH = 100  # columns of a terminal that a text keeps to
-
-
-def wrapped(text: str, *, indent: str = "") -> list[str]:
-    """Return the lines of a text, no wider than a terminal with their indent."""
-    return [indent + line for line in wrap(text, WIDTH - len(indent), break_on_hyphens=False) or [""]]
 
 
 COLUMNS = [
