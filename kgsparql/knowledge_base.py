@@ -218,8 +218,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         except BudgetExceededError as error:
             raise _over_before_asking(error, [m.name for m in graph.members if m.is_remote]) from error
         usage.begin_asking(is_remote=asked.is_remote)
-        own = replace(ignored, qualifiers=asking.qualifiers)
-        metered = MeteredGraph(asked, usage, numbered(asking.emit, lambda: usage.seconds), ignored=own)
+        metered = MeteredGraph(asked, usage, numbered(asking.emit, lambda: usage.seconds), ignored=ignored)
         notes = Notes(metered)
         notes.extend([*(Note("graph", line) for line in lines), *missing])
         notes.extend([Note("source", source.told)] if source.question else [])

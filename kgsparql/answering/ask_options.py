@@ -18,6 +18,7 @@ from kgsparql.errors import LimitError, OptionError, QuestionError
 from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import IRI, printable
+from kgsparql.resources import packaged_toml
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -63,7 +64,6 @@ class AskOptions:
     :param prose: have the model say the answer in a sentence or two below it, each checked against what it cites.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
-    :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param language: of the question: ``de``; empty if its words are to tell.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
@@ -84,7 +84,6 @@ class AskOptions:
     prose: bool = False
     allow_model_knowledge: bool = False
     complete: bool = True
-    qualifiers: bool = False
     min_confidence: float = 0.0
     language: str = ""
     after: Before | Answer | None = None
@@ -150,6 +149,8 @@ def check_option(name: str) -> None:
     """Refuse a keyword that is no option, and say which was meant."""
     known = [field.name for field in fields(AskOptions)]
     if name not in known:
+        if gone := packaged_toml("removed.toml")["options"].get(f"--{name}"):
+            raise OptionError(f"{name} is gone: {gone}")
         hint = "those of a method go into options={…}, limits into budget=kgsparql.Budget(…)"
         hint = f"there are: {', '.join(known)}; {hint}"
         raise OptionError(f"no option {printable(name, 60)!r}{did_you_mean(name, known)}", hint=hint)

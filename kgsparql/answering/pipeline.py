@@ -51,9 +51,6 @@ _NOTHING: dict[Status, str] = {
 _NOT_SURE = "No sure answer:"
 NO_EVIDENCE = other_kind("more than this graph says of it", "nothing")
 _WAY_OUT = "ask again with a name as the graph has it: kgsparql find TEXT finds it, and -e IRI names it"
-# Words that ask for something that Wikidata says about a statement, not about a thing.
-_ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
-_STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"
 
 _OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
 
@@ -296,9 +293,6 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     if not len(found.evidence) and session.notes.lost is not None:
         raise session.notes.lost
     link_entities(session)  # where the budget ended before: an answer says what it is about
-    hidden = session.graph.ignored.hidden if _ASKS_ABOUT_STATEMENTS.search(session.question) else ()
-    if hidden and any(link.term in hidden for link in session.links):
-        session.notes.append(_STATEMENTS, code="statements_ignored")
     if session.same and len(found.evidence):
         labels = session.labels(term for path in session.same for term in (*path.terms, path.hops[0].triple.predicate))
         found = replace(found, evidence=Evidence([*found.evidence, *same_items(session.same, labels)]))

@@ -170,7 +170,7 @@ def name_schema(session: Session) -> None:
 def common_profiler(session: Session) -> Profiler:
     """Make what looks at what is the same for all questions about a graph, charged to none."""
     graph, ignored = session.graph.graph.origin, session.graph.ignored
-    walked = (session.direction, ignored.terms, ignored.qualifiers, frozenset(session.vocabulary.joined))
+    walked = (session.direction, ignored.terms, frozenset(session.vocabulary.joined))
     with _KEEPING:
         known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
     return Profiler(session.graph.shared(), session.vocabulary, direction=session.direction, known=known)

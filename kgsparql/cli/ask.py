@@ -73,9 +73,6 @@ class AnswerOptions:
         ),
     ] = False
     complete: c.CompleteOption = True
-    qualifiers: Annotated[
-        bool, c.option("--qualifiers", "Walk the statements of Wikidata too: since when, with whom.")
-    ] = False
     embedder: Annotated[
         str,
         c.option(

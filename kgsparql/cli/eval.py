@@ -107,7 +107,6 @@ class RunOptions:
         c.option("--workers", "Questions at the same time; 4 with a model or endpoint, else 1.", min=1, max=64),
     ] = None
     complete: c.CompleteOption = True
-    qualifiers: Annotated[bool, c.option("--qualifiers", "As for ask.")] = False
     embedder: c.EmbedderOption = "auto"
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"

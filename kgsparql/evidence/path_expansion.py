@@ -9,14 +9,14 @@ from itertools import islice
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-from kgsparql.evidence.term_labels import TermLabels, path_labels, statement_hops, terms_of
+from kgsparql.evidence.term_labels import TermLabels, terms_of
 from kgsparql.evidence.verbalising import Line, line_text, name_of
 from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import content_stems
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, iris_in
+from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import is_mediator
 
 # Ends of a walk whose triples are cited; the query of the item finds them all.
@@ -104,7 +104,6 @@ def expanded_items(
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
         one.told = _rows_to_show(one, one.ways, told, _MAX_TOLD)
-    statement_hops([way.path for one in followed for way in one.ways], terms)
     _fill_tables(followed, terms)
     asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
     labels |= terms([*terms_of(cell for one in followed for cell in one.cells), *asides])
@@ -172,14 +171,12 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> Evidence
     walk, ways = one.walk, (*(way.path for way in one.ways), *one.cells)
     left_out = [end for end in one.met.items if is_mediator(end)]
     line = Line(tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
-    own, beside = path_labels(ways, terms)
-    labels = {**named, **own}
+    labels = {**named, **terms(terms_of(ways))}
     hops = [hop for way in one.ways for hop in (*way.path.hops, *way.aside)]
-    hops += [hop for cell in one.cells for hop in cell.hops] + beside
-    seen = {hop.step for hop in beside}
+    hops += [hop for cell in one.cells for hop in cell.hops]
     told = " and ".join(
         f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}"
-        for c in walk.constraints if c.step not in seen
+        for c in walk.constraints
     )  # fmt: skip
     is_spread = len(line.ends) > 1 and {one.ends[0], one.ends[-1]} <= {*line.ends}
     text = line_text(
@@ -193,7 +190,6 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> Evidence
         walk,
         without_start=len(one.ends) + len(left_out) < len(one.met.items),
         without_blank=any(isinstance(end, BlankNode) for end in left_out),
-        without_statements=any(isinstance(end, IRI) for end in left_out),
     )  # fmt: skip
     if one.cells:
         columns = list(dict.fromkeys(other.path for other in one.columns))

@@ -16,13 +16,13 @@ from kgsparql.errors import QueryError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
-from kgsparql.exploration import Label, Side, descriptions, labels, missing_sides, statement_sides
+from kgsparql.exploration import Label, descriptions, labels
 from kgsparql.exploration.labels import named_types, own_label
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.words import grouped
 from kgsparql.rdf.literals import literal_kind
-from kgsparql.rdf.paths import Hop, Path, Walk
-from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, iris_in, local_name, normalised, printable
+from kgsparql.rdf.paths import Path, Walk
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, iris_in, local_name, normalised, printable
 from kgsparql.schema.known_names import name_of_code
 
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
@@ -40,7 +40,6 @@ class TermLabels:
     :param known: in place of those that the notes hold.
     :param said_as: what a question calls predicates that have several names; only to compare its words with.
     :param shared: labels that the graph gives whoever asks, by the languages they were asked for in.
-    :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
     :param walked: all ends of the walks that were followed to all of them.
     """
 
@@ -50,7 +49,6 @@ class TermLabels:
     known: dict[Term, str] | None = None
     said_as: Labels = field(default_factory=dict)
     shared: Mapping[tuple[str, ...], Mapping[Term, Label]] = field(default_factory=dict)
-    statements: dict[Side, Triple | None] = field(default_factory=dict)
     walked: dict[Walk, tuple[Term, ...]] = field(default_factory=dict, repr=False)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[Term, tuple[IRI, ...]] = field(default_factory=dict)
@@ -201,35 +199,9 @@ def described_starts(evidence: Evidence, descriptions: Labels, terms: TermLabels
     return Evidence(described)
 
 
-def statement_hops(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool = True) -> list[Hop]:
-    """Find what statements on these paths join and some path does not say, each as a hop from a statement.
-
-    The graph is asked for each side of a statement once in a question; two queries at most.
-    """
-    sides, known = missing_sides(paths), terms.statements
-    if wanted := {side: predicate for side, predicate in sides.items() if side not in known}:
-        found = {}
-        if not in_grace or terms.notes.lost is None:
-            with terms.asking(in_grace=in_grace) as graph:
-                found = statement_sides(graph, wanted)
-        known.update({side: found.get(side) for side in wanted})
-    return [Hop(triple, way) for node, way in sides if (triple := known[node, way]) is not None]
-
-
 def terms_of(ways: Iterable[Path]) -> Iterator[Term]:
     """List the subject, predicate and object of every triple on these paths."""
     return (term for way in ways for triple in way.triples for term in triple)
-
-
-def path_labels(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool = True) -> tuple[Labels, list[Hop]]:
-    """Find the labels of the terms of these paths, statements too, and the hops that name these, to be cited too."""
-    labels = terms(terms_of(paths), in_grace=in_grace)
-    hops = statement_hops(paths, terms, in_grace=in_grace)
-    if not hops:
-        return labels, []
-    triples = [hop.triple for hop in hops]
-    named = {**terms((term for triple in triples for term in triple), in_grace=in_grace), **labels}
-    return with_statements(named, paths, triples), hops
 
 
 def labels_from_items(items: Iterable[EvidenceItem], labels: Labels) -> Labels:

@@ -1,4 +1,4 @@
-"""The neighbours of some entities, in groups by step, and the paths through blank nodes and Wikibase statements.
+"""The neighbours of some entities, in groups by step, and the paths through blank nodes.
 
 The neighbours of an ordinary entity come whole from one query. Those of a hub are counted first; then some of each
 group are fetched. No later query can name a blank node: both hops through one come at once.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from operator import itemgetter
 from typing import TypeAlias, cast
 
@@ -22,7 +22,6 @@ from kgsparql.exploration.batched_select import (
     hop_in,
     limited_union,
     order_key,
-    select_about,
     skipped_in,
     skipping,
     union_of,
@@ -32,12 +31,10 @@ from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, in_p
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Term, Triple
-from kgsparql.rdf.vocabulary import UNWALKED, claim_kind, claim_part, is_mediator, is_statement, statement_value
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
 Group: TypeAlias = tuple[IRI, Step]
-# What a statement joins: the entity it is about, by a hop against the triple, or its value.
-Side: TypeAlias = tuple[IRI, Direction]
 
 
 def mediated_paths(
@@ -75,46 +72,6 @@ def mediated_paths(
 
 
 _pair_in = itemgetter("entity", "predicate")
-
-
-def missing_sides(paths: Iterable[Path]) -> dict[Side, IRI | None]:
-    """Find the sides of Wikibase statements that are not on these paths, though the paths lead through the statements.
-
-    :return: for each such side the predicate that joins it to the statement, where the path tells which.
-    """
-    wanted: dict[Side, IRI | None] = {}
-    for path in paths:
-        for before, after in pairwise(path.hops):
-            node = before.end
-            if not isinstance(node, IRI) or not is_statement(node):
-                continue
-            parts = {part[0]: p for p in (before.triple.predicate, after.triple.predicate) if (part := claim_part(p))}
-            if "claim" not in parts:
-                wanted.setdefault((node, "inverse"), None)
-            if "statement" not in parts:
-                value = statement_value(parts["claim"]) if "claim" in parts else None
-                wanted[node, "forward"] = wanted.get((node, "forward")) or value
-    return wanted
-
-
-def statement_sides(graph: KnowledgeGraph, wanted: Mapping[Side, IRI | None]) -> dict[Side, Triple]:
-    """Find the triples that join Wikibase statements to their subjects and values; one query for each kind of side.
-
-    :param wanted: as :func:`missing_sides` returns them.
-    """
-    found: dict[Side, Triple] = {}
-    nodes = [node for node, side in wanted if side == "inverse"]
-    for solution in select_about(graph, [Query.load("neighbours_inverse")], nodes).seen:
-        if claim_kind(solution["predicate"]) == "claim":
-            found.setdefault((cast("IRI", solution["entity"]), "inverse"), hop_in(solution).triple)
-    steps = {}
-    for (node, side), predicate in wanted.items():
-        about = found.get((node, "inverse"))
-        own = predicate if about is None else statement_value(about.predicate)
-        if side == "forward" and own is not None:
-            steps[node] = [Step(own)]
-    values = neighbours(graph, steps, steps=steps, limit=1).items
-    return found | {(group.entity, "forward"): group.hops[0].triple for group in values}
 
 
 # Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them.

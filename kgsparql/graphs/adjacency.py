@@ -15,7 +15,6 @@ from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode, Json
-from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import are_whole, digest_of, read_sealed_json
 
@@ -74,12 +73,10 @@ class Adjacency:
     :param literal_starts: where these begin in ``literals``; shape ``(terms + 1,)``.
     :param about: the number of triples with each term as subject or object, literals included, at most
         ``MAX_DEGREE``; and ``IS_CLASS``.
-    :param has_statements: whether there are statements of a Wikibase.
     """
 
     predicates: tuple[IRI, ...]
     iris: int
-    has_statements: bool
     names: Numbers
     name_starts: Numbers
     starts: Numbers
@@ -173,8 +170,7 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
     except (OSError, ValueError, LookupError, TypeError):
         return None
     predicates = tuple(map(IRI, about["predicates"]))
-    has_statements = any(claim_kind(predicate) == "claim" for predicate in predicates)
-    return Adjacency(predicates, about["iris"], has_statements, **arrays)
+    return Adjacency(predicates, about["iris"], **arrays)
 
 
 @frozen

@@ -15,7 +15,7 @@ from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.events import Emit, PathsSearched, QueryRun
 from kgsparql.graphs.adjacency import AdjacencyView
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, iris_in
@@ -33,16 +33,15 @@ class IgnoredPredicates:
     """Predicates that no method walks.
 
     A Wikibase such as Wikidata states everything twice: as a direct claim, and as a statement with qualifiers,
-    references and a rank. Only direct claims are walked, unless ``qualifiers`` are wanted too.
+    references and a rank. Only direct claims are walked.
 
     :param terms: such predicates: external identifiers, and what an endpoint's profile calls noise.
-    :param hidden: filled with the entities of statements that were met and not walked.
+    :param keeps_statements: for lookups, where nothing is walked.
     """
 
     terms: frozenset[IRI] = frozenset()
-    qualifiers: bool = False
+    keeps_statements: bool = False
     notes: tuple[str, ...] = ()
-    hidden: set[Term] = field(default_factory=set, init=False, compare=False)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
@@ -80,21 +79,15 @@ class IgnoredPredicates:
         if not isinstance(predicate, IRI):
             return False
         kind = _kind_of_claim(predicate)
-        return kind == "other" or (not self.qualifiers and kind not in {"", "direct"}) or predicate in self.terms
+        return kind == "other" or (not self.keeps_statements and kind not in {"", "direct"}) or predicate in self.terms
 
     def without(self, solutions: Solutions) -> Solutions:
         """Return the solutions that walk no ignored predicate; ``left_out`` counts the others."""
         walked = [name for name in _PREDICATES if name in solutions.variables]
         dropped = {p: self.drops(p) for p in {s[name] for s in solutions for name in walked if name in s}}
-        if not any(dropped.values()) and not (self.qualifiers and len(walked) > 1):
+        if not any(dropped.values()):
             return solutions
-        claims = set() if self.qualifiers else {p for p in dropped if claim_kind(p) == "claim"}
-        self.hidden.update(s["entity"] for s in solutions if "entity" in s and s.get("predicate") in claims)
-        kept = tuple(
-            s
-            for s in solutions
-            if not any(dropped[s[name]] for name in walked if name in s) and not _repeats_direct_claim(s)
-        )
+        kept = tuple(s for s in solutions if not any(dropped[s[name]] for name in walked if name in s))
         return replace(solutions, solutions=kept, left_out=solutions.left_out + len(solutions) - len(kept))
 
 
@@ -111,13 +104,6 @@ def _predicates_of(direct: IRI) -> Iterable[IRI]:
         return (direct,)
     before, name = direct.value.removesuffix(f"direct/{part[1]}"), part[1]
     return (direct, *(IRI(f"{before}{kind}{name}") for kind in ("", "statement/", "qualifier/")))
-
-
-def _repeats_direct_claim(solution: Solution) -> bool:
-    """Tell whether two hops lead through a statement to its value, as the direct claim does in one."""
-    terms = (solution.get(name) for name in _PREDICATES)
-    parts = {part for term in terms if isinstance(term, IRI) and (part := claim_part(term))}
-    return {kind for kind, _ in parts} == {"claim", "statement"} and len({name for _, name in parts}) == 1
 
 
 # -- The graph ----------------------------------------------------------------------------------------------------
@@ -156,7 +142,7 @@ class MeteredGraph(KnowledgeGraph):
 
     def unfiltered(self) -> MeteredGraph:
         """Return the same graph with its identifiers, pictures and statements: for lookups, where nothing is walked."""
-        return replace(self, ignored=IgnoredPredicates(qualifiers=True))
+        return replace(self, ignored=IgnoredPredicates(keeps_statements=True))
 
     def shared(self) -> Self:
         """Return the same graph for what is the same for all questions, which is no part of this one."""

@@ -252,8 +252,7 @@ class OxigraphGraph(KnowledgeGraph):
 
     def adjacency_view(self) -> AdjacencyView | None:
         """Return its triples as an adjacency; ``None`` where none is kept."""
-        kept = self.adjacency  # queries alone tell the statements of a Wikibase apart
-        return None if kept is None or kept.has_statements else AdjacencyView(kept)
+        return None if self.adjacency is None else AdjacencyView(self.adjacency)
 
     def built_adjacency(self, progress: Progress | None = None) -> Adjacency | None:
         """Return the adjacency, made now if none is kept; ``None`` for a graph so small or large that it has none.

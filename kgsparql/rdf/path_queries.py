@@ -12,10 +12,8 @@ from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query, path_text
 from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
-from kgsparql.rdf.vocabulary import STATEMENT
 
 _NO_BLANK = "FILTER(!isBlank(?answer))"
-_NO_STATEMENT = f'FILTER(!CONTAINS(STR(?answer), "{STATEMENT}"))'
 _STRING_TYPES = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
 
 
@@ -57,20 +55,16 @@ walk = partial(walk_triples, ends_only=True)
 """Ask for the distinct ends of a property path."""
 
 
-def answers(
-    walk: Walk, *, without_start: bool = False, without_blank: bool = False, without_statements: bool = False,
-    place: int | None = None,
-) -> Query:  # fmt: skip
+def answers(walk: Walk, *, without_start: bool = False, without_blank: bool = False, place: int | None = None) -> Query:
     """Write what people are shown for a walk: a property path where that is equivalent, else triple patterns.
 
     :param place: after so many steps the answers are met, where they are not at the end.
     """
     path, first = walk.path, str(validated(walk.start))
-    left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
     place = len(path.steps) if place is None else place
     if not path.goes_back and not walk.constraints and place == len(path.steps):
         kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
-        kept_out += "".join(f" {text}" for text in left_out)
+        kept_out += f" {_NO_BLANK}" * without_blank
         return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {path_text(path)} ?answer{kept_out} }}")
     nodes = [first, *_node_variables(path)[1:]]
     nodes[place] = "?answer"
@@ -78,7 +72,7 @@ def answers(
     kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
     if without_start and kept_out not in body:
         body += kept_out
-    body += "".join(f"  {text}\n" for text in left_out)
+    body += f"  {_NO_BLANK}\n" * without_blank
     return Query("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 

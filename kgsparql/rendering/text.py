@@ -44,7 +44,7 @@ _BEGINNING = re.compile(r"^(?:; |, or )")
 def without_commands(text: str) -> str:
     """Leave out of a note or a hint what only a terminal has: clauses that name commands or options of them.
 
-    >>> without_commands("not looked at (since when): --qualifiers does; the order says little (or -e <http://e.org/1>)")
+    >>> without_commands("not looked at (other names): --fresh does; the order says little (or -e <http://e.org/1>)")
     'not looked at (since when); the order says little'
     >>> without_commands("kgsparql doctor tests the server; another model may do better")
     'another model may do better'

@@ -12,7 +12,6 @@ from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import dataclass, field, frozen, replace
-from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicatePath, mediated_paths, paths_of_several, walk_ends
 from kgsparql.graphs.notes import Cut
@@ -139,7 +138,7 @@ def add_ends(enumerations: Sequence[Enumeration], kept: Sequence[Sequence[Proper
 
 
 def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
-    """Restrict the paths through a blank node or a statement to the nodes that also name another linked entity.
+    """Restrict the paths through a blank node to the nodes that also name another linked entity.
 
     Then a path leads from the prize that two people shared, not from every prize that one of them received.
     """
@@ -156,9 +155,6 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
         for path in paths:
             if path.end in others:
                 between.setdefault(path.hops[0].end, (path.hops[1].step, path.end))  # type: ignore[arg-type]
-        for hop in statement_hops(paths, session.labels, in_grace=False):
-            if hop.end in others and hop.direction == "forward":
-                between[hop.start] = (hop.step, hop.end)  # type: ignore[assignment]
         shared: dict[PropertyPath, list[Term]] = {}
         for path in paths:
             node, shape = path.hops[0].end, path.property_path

@@ -20,7 +20,7 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.term_labels import path_labels
+from kgsparql.evidence.term_labels import terms_of
 from kgsparql.evidence.verbalising import Line, line_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import grouped
@@ -87,7 +87,7 @@ class FactSheet:
         Of very many lines those that are most like the question are kept, which is a cut.
         """
         lines = list(lines)
-        labels, _ = path_labels([way for line in lines for way in line.ways], session.labels)
+        labels = session.labels(terms_of(way for line in lines for way in line.ways))
         if len(lines) > MAX_CHOICES:
             told = [_text_of(line, labels) for line in lines]
             best = sorted(places_by_likeness(session.masked_question, told, session)[:MAX_CHOICES])

@@ -11,7 +11,7 @@ from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.term_labels import path_labels
+from kgsparql.evidence.term_labels import terms_of
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text, walk_text
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.exploration.batched_select import union_of
@@ -213,8 +213,8 @@ def _units_beyond(way: Path, paths: Iterable[Path]) -> Iterator[Unit]:
 
 def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -> list[FoundFacts]:
     """Choose the facts of one step that fit into so many tokens: the likeliest of each predicate in turn."""
-    ways = [way for one in found for unit in one.units for way in unit]
-    labels, _ = path_labels(ways, session.labels, in_grace=False)
+    ways = (way for one in found for unit in one.units for way in unit)
+    labels = session.labels(terms_of(ways), in_grace=False)
 
     def unit_text(unit: Unit, one: FoundFacts) -> str:
         if one.is_mediated(unit):

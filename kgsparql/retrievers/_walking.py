@@ -17,7 +17,7 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
-from kgsparql.evidence.term_labels import path_labels, statement_hops, terms_of
+from kgsparql.evidence.term_labels import terms_of
 from kgsparql.evidence.verbalising import Line, line_text, nested_text, walk_text
 from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
 from kgsparql.graphs.notes import Cut
@@ -229,8 +229,8 @@ def item_of_ways(
 
     :param text: writes it otherwise than as a line with all its ends.
     """
-    labels, beside = path_labels(ways, session.labels)
-    hops = (*dict.fromkeys(hop for way in ways for hop in way.hops), *beside)
+    labels = session.labels(terms_of(ways))
+    hops = dict.fromkeys(hop for way in ways for hop in way.hops)
     line = Line(tuple(ways[:SHOWN]), len({way.end for way in ways}))
     said = line_text(line, labels, shown=SHOWN) if text is None else text(labels)
     return EvidenceItem(kind, said, tuple(CitedTriple(*hop) for hop in hops), query, tuple(ways), **more)
@@ -238,7 +238,7 @@ def item_of_ways(
 
 def path_items(found: Sequence[tuple[Path, Query, float]], session: Session) -> list[EvidenceItem]:
     """Make single paths evidence, each with the query that finds it and a score."""
-    path_labels([path for path, _, _ in found], session.labels)  # so that one query finds them all
+    session.labels(terms_of(path for path, _, _ in found))  # so that one query finds them all
     return [
         item_of_ways([path], query, session, score=score, between=tuple((term,) for term in path.terms[1:-1]))
         for path, query, score in found
@@ -388,7 +388,6 @@ def line_items(
     shown = [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in scored]
     ways = [way for line, _ in shown for way in line.ways]
     session.labels([*terms_of(ways), *named])
-    statement_hops(ways, session.labels)
     return [_line_item(line, score, session) for line, score in shown]
 
 

@@ -234,11 +234,7 @@ def _with_ends(
             continue
         walk = line.ways[0].walk
         mediators = left_out.get((walk.start, walk.path.steps[0]), ())
-        query = path_queries.answers(
-            walk,
-            without_blank=any(isinstance(term, BlankNode) for term in mediators),
-            without_statements=any(isinstance(term, IRI) for term in mediators),
-        )  # fmt: skip
+        query = path_queries.answers(walk, without_blank=any(isinstance(term, BlankNode) for term in mediators))
         with_ends.append(replace(item, query=query, ends=line.ends))
     return with_ends
 

@@ -22,7 +22,7 @@ from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_end
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.evidence.term_labels import path_labels, terms_of
+from kgsparql.evidence.term_labels import terms_of
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.words import grouped, in_turn
@@ -268,7 +268,7 @@ class ThinkOnGraph(Retriever):
     ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
         """Choose the chains that are kept, and those without a literal that go on: by score, label, IRI."""
         paths = [path for one in chosen for path in one.siblings]
-        labels, _ = path_labels(paths, session.labels, in_grace=False)
+        labels = session.labels(terms_of(paths), in_grace=False)
         chosen = self._thinned_offers(chosen, labels, session)
         asks_again = not walked.depths and walked.asks_again
         chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
@@ -404,8 +404,7 @@ def _offer_terms(offered: Sequence[Offer]) -> list[Term]:
 
 def _scored_offers(offered: Sequence[Offer], session: Session) -> list[Offer]:
     """Write the chain of each offer as text, and score its whole property path."""
-    named = session.labels(_offer_terms(offered), in_grace=False)
-    labels = {**named, **path_labels([offer.way for offer in offered], session.labels, in_grace=False)[0]}
+    labels = session.labels(_offer_terms(offered), in_grace=False)
     walks = [(one.way.start, PropertyPath((*one.way.property_path.steps, one.step))) for one in offered]
     paths = [(start, path, [""] * (len(path.steps) + 1)) for start, path in walks]
     scored = []
