@@ -33,6 +33,7 @@ from tests.world import FIXTURES, ROOT
 PASSWORD, PARAMETER = "cAnary-Pa55/w&rd-7f3a", "cAnaryParam-91bd04e7"
 PROXY, KEY, TOKEN = "cAnaryProxy-5c20aa19", "sk-cAnaryKey-e81f66b2", "cAnaryToken-3d47c85f"
 SETTING, CLOUD = "cAnarySetting-b6609d13", "cAnaryCloud-2ee8f1a4"
+BEARER, HEADER = "cAnaryBearer-77c01d5e", "cAnaryHeader-0b84fd62"
 QUESTION = "Who is the spouse of Marie Curie?"
 SELECT = "SELECT ?s ?n { ?s ?p ?n } LIMIT 2"
 HOLDS_REPLIES = re.compile(r"exchanges\.sqlite.*|responses\.sqlite.*|labels\.sqlite.*|log\.db.*|manifest\.json|"
@@ -51,7 +52,7 @@ def spellings(secret: str) -> Iterator[bytes]:
 
 SPELLINGS = [
     (secret, one)
-    for secret in (PASSWORD, PARAMETER, PROXY, KEY, TOKEN, SETTING, CLOUD)
+    for secret in (PASSWORD, PARAMETER, PROXY, KEY, TOKEN, SETTING, CLOUD, BEARER, HEADER)
     for one in spellings(secret)
 ]  # fmt: skip
 
@@ -87,10 +88,17 @@ def with_secrets(url: str) -> str:
     return url.replace("http://", f"http://me:{quote(PASSWORD, safe='')}@") + f"?apikey={PARAMETER}"
 
 
+def make_profile(place: Path, url: str) -> None:
+    """Have a profile ``ours`` for an endpoint, with a token and a key in a header."""
+    lines = f'[ours]\nurls = ["{url}"]\ntoken_env = "GRAPH_TOKEN"\nheaders = {{ X-Api-Key = "${{GRAPH_KEY}}" }}\n'
+    (place / "profiles.toml").write_text(lines, encoding="utf-8")
+
+
 def told_back(request: Request) -> str:
     """Everything that identifies the asker, as it came, decoded and written for HTML."""
     sent = request.headers.get("authorization", "") or request.headers.get("proxy-authorization", "")
     plain = b64decode(sent.partition(" ")[2]).decode() if sent.startswith("Basic ") else ""
+    sent += request.headers.get("x-api-key", "")
     return f"{request.line} {sent} {plain} {quote(plain, safe='')} {html.escape(plain)}"
 
 
@@ -113,8 +121,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, value in {
         "HOME": str(tmp_path), "KGSPARQL_CACHE_DIR": str(tmp_path / "cache"), "KGSPARQL_EMBEDDER": "none",
         "OPENAI_API_KEY": KEY, "KGSPARQL_TOKEN": TOKEN, "AWS_SECRET_ACCESS_KEY": CLOUD,
+        "GRAPH_TOKEN": BEARER, "GRAPH_KEY": HEADER, "KGSPARQL_ENDPOINTS": str(tmp_path / "profiles.toml"),
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
+    make_profile(tmp_path, "http://e.example/none")
     before = os.umask(0o022)
     yield tmp_path
     os.umask(before)
@@ -156,7 +166,15 @@ def test_the_search_finds_what_is_there(tmp_path: Path) -> None:
 
 def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, nobel_url: str) -> None:
     source = ("-k", with_secrets(nobel_url), "--debug")
+    make_profile(place, nobel_url)
     run("info", *source, "-f", "json")
+    for command in (
+        ("info", "-f", "json"),
+        ("query", SELECT),
+        ("doctor",),
+        ("ask", QUESTION, "--log", "log.db", "-vv"),
+    ):
+        run(*command, "-k", "ours", "--debug")
     run("query", SELECT, *source, "-f", "csv")
     run("doctor", *source)
     with ModelServer(['{"answer": 4}'], models=[KEY, "m"]) as server:  # a model that is called as the key is
@@ -200,6 +218,13 @@ def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place:
         assert any("authorization" in request.headers for request in [*endpoint.requests, *endpoint.probes])
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
     run("log", "export", "--log", "log.db")
+    for command in (("ask", QUESTION, "--no-model", *limits, "-f", "json", "-vv"), ("info",), ("doctor",)):
+        with FaultServer(echoing(status, kind)) as endpoint:
+            make_profile(place, endpoint.url)
+            run(*command, "-k", "ours", "--debug")
+            came = [*endpoint.requests, *endpoint.probes]
+            sent = {(request.headers["authorization"], request.headers["x-api-key"]) for request in came}
+            assert sent == {(f"Bearer {BEARER}", HEADER)}
     check_files(place)
 
 
@@ -289,7 +314,8 @@ def asked(address: str, method: str, path: str, body: Any = None, session: str =
 def test_no_secret_is_on_the_page(place: Path, nobel_url: str, goes_well: bool) -> None:
     failing = echoing("500 Internal Server Error", "text/plain")
     with FaultServer(failing) as endpoint, ModelServer([Echo(401)] * 40) as server:
-        source = with_secrets(nobel_url if goes_well else endpoint.url)
+        make_profile(place, url := nobel_url if goes_well else endpoint.url)
+        source = with_secrets(url)
         model = ("-m", "m", "--base-url", server.url, "--max-seconds", "20", "--log", "log.db")
         with process(place, "serve", *model, KGSPARQL_KG=source) as address:
             for use_model in (True, False):
@@ -311,7 +337,8 @@ def test_no_secret_is_on_the_page(place: Path, nobel_url: str, goes_well: bool) 
 def test_no_secret_is_in_the_tools(place: Path, nobel_url: str, goes_well: bool) -> None:
     failing = echoing("500 Internal Server Error", "text/plain")
     with FaultServer(failing) as endpoint, ModelServer([Raw(KEY.encode(), status=401)] * 40) as server:
-        source = with_secrets(nobel_url if goes_well else endpoint.url)
+        make_profile(place, url := nobel_url if goes_well else endpoint.url)
+        source = with_secrets(url)
         model = ("-m", "m", "--base-url", server.url, "--max-seconds", "3")
         with process(place, "mcp", "--http", *model, KGSPARQL_KG=source) as address:
             about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "e", "version": "1"}}

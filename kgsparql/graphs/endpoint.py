@@ -96,9 +96,9 @@ class EndpointGraph(KnowledgeGraph):
         note: Tell = ignore, response_cache: ResponseCache | None = None,
         transport: Transport | None = None,
     ) -> None:  # fmt: skip
-        address = self._address = Address.parse(url)
-        self.name = address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
+        address = self._address = profile.with_credentials(Address.parse(url))
+        self.name = address.url if name is None else name
         self.probe = Probe(profile, profile)
         if timeout_s is not None and not 0 < timeout_s < math.inf:
             raise OptionError(f"--endpoint-timeout {timeout_s}: not a number of seconds", hint="leave it out for 30")
@@ -213,7 +213,9 @@ class EndpointGraph(KnowledgeGraph):
         return found
 
     def _hash_with(self, what: str) -> str:
-        return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
+        return hashlib.sha256(
+            f"{self._address.user or self.profile.token_env}\n{self._address.target}\n{what}".encode()
+        ).hexdigest()
 
     def _numbers(self, query: Query) -> str:
         """Ask for numbers; empty where the endpoint cannot count in time."""

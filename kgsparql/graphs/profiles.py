@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import threading
 import time
@@ -14,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from kgsparql.dataclasses import dataclass, field, frozen, replace
-from kgsparql.errors import GraphLoadError, InputError
+from kgsparql.errors import GraphLoadError, InputError, OptionError, is_secret_parameter
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import IRI, Json, iri, printable
 
@@ -26,11 +27,17 @@ _ENGINES_LATE_S = 2  # an engine looks at its clock now and then, and what it sa
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TimeoutUnit: TypeAlias = Literal["none", "ms", "s", "seconds with unit"]
 Manner: TypeAlias = Literal["POST", "POSTDIRECTLY", "GET"]
+Headers: TypeAlias = tuple[tuple[str, str], ...]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
 
+PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
+"""Names a file of profiles that is read in place of ``endpoints.toml`` in the configuration directory."""
 _SHIPPED = Path(__file__).with_name("endpoints.toml")
 _ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]*")
-_OF_THE_SERVICE = frozenset({"name", "aliases", "urls", "hosts", "signs", "elsewhere"})
+_HEADER = re.compile(r"(?i)(?!(?:accept|content|transfer)-|(?:accept|host|connection|user-agent)$)[\w!#-'*+.^`|~-]+")
+"""A header of a user's own; the others are kgsparql's to write."""
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_OF_THE_SERVICE = frozenset({"name", "aliases", "urls", "hosts", "signs", "elsewhere", "token_env", "headers"})
 """Fields that are never taken over from an engine."""
 _NOTES = frozenset({"note", "sources"})
 
@@ -77,6 +84,8 @@ class EndpointProfile:
     :param silent_timeout_s: an empty result that took so long may be one that ran out of time.
     :param keep_s: how long a result may be used again.
     :param elsewhere: other services that hold what this one lacks, each as ``alias: what it holds``.
+    :param token_env: the variable of the environment that holds a bearer token.
+    :param headers: sent with every request; ``${NAME}`` in a value is that variable of the environment.
     """
 
     name: str = "unknown endpoint"
@@ -112,6 +121,32 @@ class EndpointProfile:
     silent_timeout_s: float | None = None
     keep_s: float = 0.0
     elsewhere: tuple[str, ...] = ()
+    token_env: str = ""
+    headers: Headers = field(default=(), repr=False)
+
+    def with_credentials(self, address: Address) -> Address:
+        """Return an address with the headers of this profile, if it is on a server of its service.
+
+        :raises OptionError: for a variable that is not set, or what no header can be; the value is not shown.
+        """
+        if self.urls and address.origin not in {Address.parse(url).origin for url in self.urls}:
+            return address
+        token = (("Authorization", f"Bearer ${{{self.token_env}}}"),) if self.token_env and not address.user else ()
+        sent, secret = list[tuple[str, str]](), list[str]()
+        for name, written in (*token, *self.headers):
+            value = _VARIABLE.sub(self._variable_value, written)
+            if not (_HEADER.fullmatch(name) and (name + value).isascii() and value.isprintable()):
+                hint = "a name that kgsparql does not write itself, and a value of one line of ASCII"
+                raise OptionError(f"{self.name}: no header: {printable(name, 60)}", hint=hint)
+            sent.append((name, value))
+            if value != written or is_secret_parameter(name, value):
+                secret += [value, value.rpartition(" ")[2]]
+        return replace(address, headers=tuple(sent), keys=(*address.keys, *secret))
+
+    def _variable_value(self, found: re.Match[str]) -> str:
+        if value := os.environ.get(found[1], "").strip():
+            return value
+        raise OptionError(f"{self.name}: its profile names {found[1]}, which is not set", hint=f"export {found[1]}=…")
 
     def time_limit(self, left_s: float) -> dict[str, str]:
         """Tell an engine when nobody waits any more, a little before: else it goes on with what was given up."""
@@ -223,10 +258,14 @@ def known_endpoints() -> KnownEndpoints:
     It is read again when it has changed.
 
     :raises GraphLoadError: for a file that is not right.
+    :raises OptionError: if there is no file where :data:`PROFILES_VARIABLE` says.
     """
     from platformdirs import user_config_dir
 
-    own = Path(user_config_dir("kgsparql", appauthor=False)) / _SHIPPED.name
+    named = os.environ.get(PROFILES_VARIABLE, "").strip()
+    own = Path(named or f"{user_config_dir('kgsparql', appauthor=False)}/{_SHIPPED.name}")
+    if named and not own.is_file():
+        raise OptionError(f"{PROFILES_VARIABLE}: no file {named}", hint="name a file of profiles, or unset it")
     return _known_endpoints(((own, own.stat().st_mtime_ns),) if own.is_file() else ())
 
 
@@ -241,7 +280,8 @@ def _known_endpoints(user_files: tuple[tuple[Path, int], ...]) -> KnownEndpoints
         values = {"name": name, **_with_engine_values(name, tables)}
         if urls := values.get("urls"):
             values["aliases"] = (name, *values.get("aliases", ()))
-            is_shared = "is_public" not in values and any(Address.parse(url).is_for_all for url in urls)
+            is_asked_freely = not {"is_public", "token_env", "headers"} & values.keys()
+            is_shared = is_asked_freely and any(Address.parse(url).is_for_all for url in urls)
             values = (SHARED if is_shared else {}) | values
         profiles.append(EndpointProfile(**values | ({} if urls else {"engine": ""})))
     return KnownEndpoints(tuple(p for p in profiles if p.urls), tuple(p for p in profiles if not p.urls))
@@ -274,13 +314,16 @@ def _tables_of(path: Path) -> dict[str, Json]:
             except KeyError:
                 raise _profile_error(f"{name}.{key}: no such field", path) from None
             except (ValueError, TypeError) as error:
-                raise _profile_error(f"{name}.{key}: {printable(str(value), 80)}: {error}", path) from None
+                shown = "" if key == "headers" else f"{printable(str(value), 80)}: "
+                raise _profile_error(f"{name}.{key}: {shown}{error}", path) from None
     return tables
 
 
 def _value_of_type(hint: Any, value: Any, prefixes: Mapping[str, str]) -> Any:
     """Return a value of TOML as a field of this type has it; a ValueError or TypeError if it is of another."""
     kinds = get_args(hint)
+    if hint == Headers and isinstance(value, dict):
+        return tuple((name, _value_of_type(str, text, prefixes)) for name, text in value.items())
     if type(None) in kinds:
         return _value_of_type(kinds[0], value, prefixes)
     if get_origin(hint) is tuple and isinstance(value, list):

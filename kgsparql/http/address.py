@@ -26,7 +26,8 @@ class Address:
     :param url: to be shown: without user, password, and the parameters that are or may be keys.
     :param target: to be sent: the URL with those parameters.
     :param origin: scheme, host and port; no redirect may leave them.
-    :param keys: the values of those parameters, raw and decoded.
+    :param keys: the values of those parameters, raw and decoded, and those of headers that are secret.
+    :param headers: sent with every request.
 
     >>> address = Address.parse("https://me:secret@example.org/sparql?apikey=1234&infer=1#top")
     >>> address.url, address.user, address.origin
@@ -39,6 +40,7 @@ class Address:
     keys: tuple[str, ...] = field(default=(), repr=False)
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:

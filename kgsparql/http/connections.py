@@ -77,7 +77,8 @@ class NetworkTransport:
             is_whole = True
         finally:
             (response.release_conn if is_whole else response.close)()
-        return HttpReply(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
+        headers = {name.lower(): value for name, value in response.headers.itermerged()}
+        return HttpReply(response.status, headers, body)
 
 
 def _body_of(response: urllib3.BaseHTTPResponse, request: HttpRequest) -> bytes:

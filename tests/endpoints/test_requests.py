@@ -17,8 +17,7 @@ import kgsparql
 from kgsparql import Budget, EndpointGraph, EndpointProfile, FederatedGraph, KgsparqlError, OxigraphGraph, Query, Usage
 from kgsparql.errors import BudgetExceededError, EndpointError, EndpointTimeoutError, InputError
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.protocol.senders import built_request
+from kgsparql.graphs.protocol.request import SparqlRequest, built_request
 from kgsparql.http.address import Address
 from kgsparql.http.connections import NetworkTransport
 from kgsparql.http.transport import HttpRequest

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 from urllib.parse import urljoin
 
 from kgsparql.dataclasses import dataclass, field, replace
@@ -37,21 +37,20 @@ from kgsparql.events import Tell, ignore
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, EndpointProfile
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
+    ACCEPT,
     MAX_WAIT_S,
-    Form,
     Sender,
     SparqlRequest,
+    built_request,
     checked_contact,
     meaning_of,
     of_network,
     of_status,
-    user_agent,
 )
 from kgsparql.http.address import Address
 from kgsparql.http.transport import (
     LONGEST_S,
     HttpReply,
-    HttpRequest,
     NetworkError,
     Transport,
     in_words,
@@ -211,15 +210,11 @@ def rate_limiter_of(server: str) -> RateLimiter:
 
 
 MAX_TRIES = 3
+_TYPE_REFUSED = re.compile(rb"output format|not acceptable|media.?type", re.IGNORECASE)
 _OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
 _MANNERS = ("POST", "POSTDIRECTLY", "GET")
 _MAX_URL = 8_000  # bytes of the longest URL that is sent, where the profile does not say it
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_RESULTS = "application/sparql-results+json, application/sparql-results+xml;q=0.8, application/json;q=0.5"
-_TRIPLES = "application/n-triples, text/turtle;q=0.8"
-_ACCEPT: Mapping[Form, str] = {
-    "SELECT": _RESULTS, "ASK": _RESULTS, "CONSTRUCT": _TRIPLES, "DESCRIBE": _TRIPLES, "DESCRIPTION": "text/turtle",
-}  # fmt: skip
 _DESCRIPTION_BYTES = 2**18
 _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0
@@ -339,6 +334,7 @@ class HttpSender:
     max_bytes: int
     _transport: Transport | None = None
     _manner: str = field(default="", init=False)
+    _accepted: dict[str, str] = field(default_factory=dict, init=False)
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""
@@ -347,32 +343,43 @@ class HttpSender:
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
 
-        A query that is refused as it was sent is sent in another manner, and so are all after it where that is taken.
+        A query that is refused as it was sent is sent in another manner, or with one media type at a time where a list
+        is not accepted, and so are all after it where that is taken.
 
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
-        used = self._manner or request.profile.manner
-        reply = self._reply_to(request, used)
+        used, types = self._manner or request.profile.manner, ACCEPT[request.form]
+        accept, others = self._accepted.get(types, types), list[tuple[str, str]]()
+        reply = self._reply_to(request, used, accept)
         is_asked_to_wait = "retry-after" in reply.headers or meaning_of(reply, request) is not None
         if reply.status == 414 and used == "GET" and not is_asked_to_wait:
-            return self._reply_to(request, "POST")
-        if reply.status in _OTHER_MANNER and request.text and not self._manner and not is_asked_to_wait:
+            return self._reply_to(request, "POST", accept)
+        if is_asked_to_wait or not request.text:
+            return reply
+        if reply.status in _OTHER_MANNER and not self._manner:
             self._manner = used  # where no other is taken, none is tried again
-            for manner in (one for one in _MANNERS if one != used):
-                with suppress(UnreachableError):  # the first reply stands
-                    if (other := self._reply_to(request, manner)).status == 200:
-                        self._manner = manner
-                        return other
+            others = [(one, accept) for one in _MANNERS if one != used]
+        elif types not in self._accepted and (
+            reply.status == 406 or (reply.status == 400 and _TYPE_REFUSED.search(reply.body))
+        ):
+            self._accepted[types] = types
+            others = [(used, one.partition(";")[0]) for one in types.split(", ")]
+        for manner, one in others:
+            with suppress(UnreachableError):  # the first reply stands
+                if (other := self._reply_to(request, manner, one)).status == 200:
+                    self._manner, self._accepted[types] = manner, one
+                    return other
         return reply
 
-    def _reply_to(self, request: SparqlRequest, manner: str) -> HttpReply:
+    def _reply_to(self, request: SparqlRequest, manner: str, accept: str) -> HttpReply:
         if self._transport is None:
             from kgsparql.http.connections import NetworkTransport  # it imports urllib3, in 66 ms
 
             self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
         deadline = min(request.deadline, began + request.timeout_s)
-        build, is_get = partial(built_request, self._address, self._address.target, request), manner == "GET"
+        build = partial(built_request, self._address, self._address.target, request, accept=accept)
+        is_get = manner == "GET"
         http = build("GET" if request.form == "DESCRIPTION" else manner, deadline - began)
         most = request.profile.max_url if request.profile.manner == "GET" else _MAX_URL
         if is_get and request.text and len(http.url) > most:
@@ -395,35 +402,6 @@ class HttpSender:
             shown = Address.parse(urljoin(self._address.target, location)).url
             hint = f"if that is the one you mean: -k {shlex.quote(shown)}"
         return request.reply_error(f"redirects to {shown}", "E_REDIRECT", hint, location=shown)
-
-
-def built_request(
-    address: Address, url: str, request: SparqlRequest, manner: str, left_s: float = math.inf
-) -> HttpRequest:
-    """Build the HTTP request by SPARQLWrapper, whose public ``query`` sends without our deadline, cancel and bounds."""
-    from SPARQLWrapper import SPARQLWrapper  # 110 ms with what it imports
-
-    wrapper = SPARQLWrapper(url, agent=user_agent(checked_contact(request.url, needed=request.profile.needs_contact)))
-    wrapper.setOnlyConneg(True)
-    wrapper.addCustomHttpHeader("Accept", _ACCEPT[request.form])
-    if address.user:
-        wrapper.setCredentials(address.user, address.password)
-    limit = {} if re.search(r"[?&]timeout=", url) else request.profile.time_limit(left_s)
-    for name, value in {**request.parameters, **limit}.items():
-        wrapper.addParameter(name, value)
-    # Instead of setQuery, which guesses the form, and may take a query for an update.
-    wrapper.queryString, wrapper.queryType = request.text, request.form
-    wrapper.setMethod("GET" if manner == "GET" else "POST")
-    wrapper.setRequestMethod("postdirectly" if manner == "POSTDIRECTLY" else "urlencoded")
-    built = wrapper._createRequest()  # noqa: SLF001
-    full_url, headers = str(built.full_url), dict(built.header_items())
-    if request.form == "DESCRIPTION":
-        full_url = url
-    elif manner == "POST":
-        headers["Content-type"] += "; charset=utf-8"
-    else:  # in SPARQLWrapper's, a second question mark may be
-        full_url = "&?"["?" not in url].join(filter(None, (url, full_url[len(url) + 1 :])))
-    return HttpRequest(wrapper.method, full_url, headers, cast("bytes | None", built.data))
 
 
 @dataclass(slots=True)
