@@ -68,7 +68,6 @@ _NAMES = {
     "rendering": "render",
     "answering.answer_json": "answer_to_json",
     "rendering.answer_rdf": "answer_to_rdflib",
-    "rendering.drawing": "load_ipython_extension",
     "rendering.rows": "to_dataframe",
     "serving.tools": "Toolbox tools",
     "retrievers.entity": "Entity",
@@ -78,7 +77,7 @@ _NAMES = {
     "retrievers.struct_gpt": "StructGPT",
     "retrievers.think_on_graph": "ThinkOnGraph",
 }
-"""Public names by their modules, and what IPython loads."""
+"""Public names by their modules."""
 
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -98,7 +97,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if "IPython" in sys.modules:  # a notebook asks the shell how an answer is shown, and an answer is a plain value
-        import_module(f"{__name__}.rendering.drawing").register_if_running()
+        import_module(f"{__name__}.rendering").register_in_notebook()
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 

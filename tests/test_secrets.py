@@ -326,7 +326,7 @@ def test_no_secret_is_on_the_page(place: Path, nobel_url: str, goes_well: bool) 
                 asked(address, "GET", f"/api/runs/{run_id}")
             for path in ("/", "/api/graph", f"/runs/{run_id}", "/sparql?query=ASK%7B%7D"):
                 asked(address, "GET", path)
-            for suffix in ("json", "md", "trig", "svg") if goes_well else ():
+            for suffix in ("json", "md", "trig", "rq") if goes_well else ():
                 asked(address, "GET", f"/runs/{run_id}.{suffix}")
     kept = check_files(place)
     assert "log.db" in kept

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgsparql.events import Event
     from kgsparql.rdf.paths import Directions
 
-ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "sparql", "trig", "svg", "mermaid")
+ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "sparql", "trig", "mermaid")
 
 
 def option(usage: str, help: str, **more: Any) -> Any:  # noqa: A002 - as typer has it

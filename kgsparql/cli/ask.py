@@ -112,8 +112,6 @@ class AnswerOptions:
             checked_question(question)
         elif "-" in sources:
             raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
-        elif form == "svg":
-            raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f mermaid")
         elif form in {None, "json"}:
             form = "text" if self.interactive and form is None else "jsonl"
         return c.chosen_format(form, None, c.ANSWER_FORMATS)

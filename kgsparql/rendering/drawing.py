@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from html import escape
 from math import ceil, floor
-from typing import Any
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import Answer
@@ -19,7 +15,6 @@ from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Direction, Hop
 from kgsparql.rdf.terms import IRI, Json, Labels, Literal, Term, Triple, local_name, printable
-from kgsparql.rendering.text import own_step_lines, text_lines
 
 MOST_NODES = 14  # in view at once: more cannot be read
 MOST_WHOLE = 400  # where a person asks for all; further ones are only in the table
@@ -265,7 +260,7 @@ def _hops_from(firsts: Collection[int], count: int, edges: Iterable[_Joined]) ->
     return [found[node] for node in range(count)]
 
 
-# -- The same as SVG: no script, no reference; all that a graph says is text in it ------------------
+# -- Where the edges run, and their labels stand ------------------------------------------------------------------
 
 _EDGE_SPREAD = 30.0  # between the curves of two edges that join the same nodes
 _LABEL_PLACES = (0.65, 0.7, 0.6, 0.75, 0.55, 0.8, 0.5, 0.84, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
@@ -306,134 +301,3 @@ def _curve_point(curve: _Curve, at: float) -> tuple[float, float]:
     weights = ((1 - at) ** 3, 3 * at * (1 - at) ** 2, 3 * at**2 * (1 - at), at**3)
     x, y = (sum(w * value for w, value in zip(weights, axis, strict=True)) for axis in zip(*curve, strict=True))
     return x, y
-
-
-_SHOWN_MARKERS = 4  # of an answer
-_TEXT_LENGTH = 20_000  # characters of a text, of which most are a few
-_LINE = "#5b6472"
-_LINE_HEIGHT, _LONGEST_LINE = 22, 110  # of a text below the drawing: pixels, characters that are shown
-_LOOKS = {  # fill, line and its width
-    "question": ("#ffffff", "#1a5fb4", 2.5),
-    "answer": ("#c6ecd6", "#1b7f4b", 2.0),
-    "literal": ("#eef0f3", "#c3c8d0", 1.0),
-    "other": ("#ffffff", "#6b7280", 1.2),
-}
-
-
-def answer_to_svg(answer: Answer) -> str:
-    """Write what an answer rests on as SVG, and below it the steps that only a model says."""
-    return drawing_to_svg(drawing_of(answer), title=answer.question, below=own_step_lines(answer))
-
-
-def drawing_to_svg(drawing: Drawing, *, title: str, below: Sequence[str] = ()) -> str:
-    """Write the drawing as one SVG element, with lines of text below; the same drawing gives the same text."""
-    left, top, right, bottom = drawing.bounds
-    more = f"+{drawing.left_out:,} more" if drawing else "Nothing to draw: the answer rests on no facts."
-    below = [*([more] if drawing.left_out or not drawing else []), *below]
-    shown = [shortened(line, _LONGEST_LINE) for line in below]
-    bottom += _LINE_HEIGHT * len(shown)
-    right = max([right, *(ceil(left + 2 * MARGIN + _text_width(line, 13)) for line in shown)])
-    names = [node.label for node in drawing.nodes]
-    said = [f"{names[edge.source]} — {edge.label} → {names[edge.target]}" for edge in drawing.edges]
-    key = f"{title}\n{drawing}{below}".encode("utf-8", "replace")
-    name = "kgsparql-" + hashlib.sha256(key).hexdigest()[:12]  # two may be on one page
-    size = f'width="{right - left}" height="{bottom - top}"'
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="kgsparql" role="img" aria-labelledby="{name}-t {name}-d"',
-        f'  {size} viewBox="{left} {top} {right - left} {bottom - top}" font-family="system-ui, sans-serif">',
-        f'<title id="{name}-t">{svg_text(title)}</title>',
-        f'<desc id="{name}-d">{svg_text(". ".join([*said, *below]))}</desc>',
-        f'<rect class="ground" x="{left}" y="{top}" {size} fill="#ffffff"/>',
-        *map(_edge_line, drawing.edges),
-        *(_edge_label(edge, edge.label_at) for edge in drawing.edges if edge.label_at),
-        *map(_node_element, drawing.nodes),
-        *(
-            _text_element(line, left + MARGIN, bottom - MARGIN + _LINE_HEIGHT * at, anchor="start")
-            for at, line in enumerate(shown, 1 - len(shown))
-        ),
-        "</svg>",
-    ])  # fmt: skip
-
-
-def svg_text(text: str) -> str:
-    """Write a text as it stands in an element, without what is no character of XML or turns the text around it."""
-    return escape(printable(text, _TEXT_LENGTH), quote=False)
-
-
-def _edge_line(edge: DrawnEdge) -> str:
-    start, *rest = (f"{x:.1f},{y:.1f}" for x, y in edge.points)
-    (before, _), (x, y) = edge.points[2:]
-    base = x - 9 if before < x else x + 9
-    dashes = ' stroke-dasharray="5 4"' if edge.is_inverse else ""
-    return (
-        f'<g class="edge">{_title_element(edge.label, edge.predicate, edge.markers)}'
-        f'<path d="M{start} C{" ".join(rest)}" fill="none" stroke="{_LINE}" stroke-width="1.4"{dashes}/>'
-        f'<polygon points="{x:.1f},{y:.1f} {base:.1f},{y - 4:.1f} {base:.1f},{y + 4:.1f}" fill="{_LINE}"/></g>'
-    )
-
-
-def _title_element(label: str, term: Term, markers: Iterable[str]) -> str:
-    said = f"{label} {term} [{', '.join(markers)}]"
-    return f"<title>{svg_text(said)}</title>"
-
-
-def _edge_label(edge: DrawnEdge, box: Box) -> str:
-    ground = f'{_rect_start(box)} class="ground" rx="3" fill="#ffffff"/>'
-    label = _text_element(shortened(edge.label, LONGEST_EDGE), box.x, box.y, size=11)
-    return f'<g class="label">{_title_element(edge.label, edge.predicate, edge.markers)}{ground}{label}</g>'
-
-
-def _node_element(node: DrawnNode) -> str:
-    """Write the box of a node, its label, and the first markers of an answer above its right corner."""
-    fill, line, width = _LOOKS[node.role]
-    described = f" ({node.description})" if node.description else ""
-    shown = " ".join([*node.markers[:_SHOWN_MARKERS], *(["…"] if len(node.markers) > _SHOWN_MARKERS else [])])
-    corner = node.x + node.width / 2 - 3, node.y - node.height / 2 - 6
-    return (
-        f'<g class="{node.role}">{_title_element(node.label + described, node.term, node.markers)}'
-        f'{_rect_start(node)} rx="{0 if node.role == "literal" else 7}" fill="{fill}" stroke="{line}" '
-        f'stroke-width="{width}"/>{_text_element(shortened(node.label, LONGEST_NODE), node.x, node.y)}'
-        f"{_text_element(shown, *corner, size=9, anchor='end') if node.role == 'answer' else ''}</g>"
-    )
-
-
-def _rect_start(box: Box) -> str:
-    corner = f'x="{box.x - box.width / 2:.1f}" y="{box.y - box.height / 2:.1f}"'
-    return f'<rect {corner} width="{box.width:.1f}" height="{box.height:.1f}"'
-
-
-def _text_element(text: str, x: float, y: float, *, size: int = 13, anchor: str = "middle") -> str:
-    place = f'x="{x:.1f}" y="{y + size * 0.35:.1f}"'
-    return f'<text {place} font-size="{size}" text-anchor="{anchor}" fill="#1b1f24">{svg_text(text)}</text>'
-
-
-def answer_to_html(answer: Answer) -> str:
-    """Write the answer and the drawing; no script, no link."""
-    text = "\n".join([svg_text(answer.question), "", *map(_pre_text, text_lines(answer))])
-    return f'<div class="kgsparql-answer">\n<pre>{text}</pre>\n{answer_to_svg(answer)}\n</div>'
-
-
-def _pre_text(line: str) -> str:
-    """Write a line with its spaces, which stand for the columns of a table."""
-    return escape("".join(char if char.isprintable() else "\ufffd" for char in line), quote=False)
-
-
-def mime_bundle(answer: Answer, *_: object) -> dict[str, str]:
-    """Return the answer as text, as HTML and as a drawing; the notebook takes what it can show."""
-    return {
-        "text/plain": "\n".join(text_lines(answer)),
-        "text/html": answer_to_html(answer),
-        "image/svg+xml": answer_to_svg(answer),
-    }
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """Have IPython show answers. It asks the class for a method otherwise, and an answer is a plain value."""
-    shell.display_formatter.mimebundle_formatter.for_type(Answer, mime_bundle)
-
-
-def register_if_running() -> None:
-    """Register in the shell that runs this process, if one does: looked up, never imported."""
-    ipython = sys.modules.get("IPython")
-    if ipython is not None and (shell := ipython.get_ipython()) is not None:
-        load_ipython_extension(shell)

@@ -66,10 +66,10 @@ _MOST_OF_A_RUN, _MOST_OF_A_CLIENT = 16, 64  # event streams, of 256 connections
 _STATUS = {InputError: 400, NotFoundError: 404}
 _MEDIA_TYPES = {
     "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
-    "svg": "image/svg+xml", "rq": "application/sparql-query; charset=utf-8",
+    "rq": "application/sparql-query; charset=utf-8",
 }  # fmt: skip
 
-_FILES = {"md": "md", "trig": "trig", "svg": "svg", "rq": "sparql"}
+_FILES = {"md": "md", "trig": "trig", "rq": "sparql"}
 
 
 class _Sent(BaseModel):
@@ -336,9 +336,7 @@ class ServedPage:
         elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
             text = found["files"][suffix]
         else:
-            raise NotFoundError(
-                f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig, .svg and .rq"
-            )
+            raise NotFoundError(f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig and .rq")
         disposition = f'attachment; filename="kgsparql-{found["id"][:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 

@@ -101,7 +101,7 @@ def test_what_a_model_chose_is_cited_and_the_key_is_nowhere(page: Page, tmp_path
         page.click(".steps .model_called summary >> nth=0")
         assert "mentions" in page.inner_text(".steps .model_called pre >> nth=1")
         name = page.url.rpartition("/")[2]
-        for url in [*seen, *(f"{address}runs/{name}.{suffix}" for suffix in ("json", "md", "trig", "svg"))]:
+        for url in [*seen, *(f"{address}runs/{name}.{suffix}" for suffix in ("json", "md", "trig", "rq"))]:
             if not url.endswith(("/events", "/api/ask")):
                 with urllib.request.urlopen(url) as reply:  # noqa: S310 - of this test
                     assert KEY.encode() not in reply.read(), url
