@@ -10,10 +10,12 @@ import gzip
 import hashlib
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
 
 import pyoxigraph as ox
@@ -144,16 +146,69 @@ _XML, _JSON = re.compile(rb"\s*(<\?xml\s|<rdf:RDF\s)"), re.compile(rb"\s*[{\[]\s
 _HTML = re.compile(
     rb"\s*(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|(?:html|head|body)[\s>])", re.IGNORECASE | re.DOTALL
 )
+_OWL_SYNTAXES = {
+    "OWL functional syntax": re.compile(rb"(?:\s|#.*)*+(?:Prefix|Ontology)\s*\("),
+    "OWL Manchester syntax": re.compile(rb"(?:\s|#.*)*+(?:Prefix|Ontology):\s"),
+    "OBO": re.compile(rb"(?:\s|!.*)*+(?:format-version:|\[Term\])"),
+}
+_OTHERS = (ox.RdfFormat.N_QUADS, ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
+"""What is tried where a text cannot be read as its name says: TriG last, which can hold all that Turtle can."""
 
 
-def guarded(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, tally: Tally) -> Iterator[bytes]:
-    """Yield UTF-8 for the parser of a format, from unpacked bytes that are not of another format."""
+def guarded(
+    chunks: Iterator[bytes], named: ox.RdfFormat, tally: Tally, *, is_sure: bool
+) -> tuple[ox.RdfFormat, Iterator[bytes]]:
+    """Return the format of unpacked bytes, and UTF-8 for its parser.
+
+    :param named: the format that the name of the file tells; where it ``is_sure``, the user named it.
+    """
     name = tally.name
     head, text = _with_head(_in_utf8(chunks, tally))
-    _refuse_other_formats(head, rdf_format, name)
-    if rdf_format == ox.RdfFormat.RDF_XML:
-        return _checked_rdf_xml(text, name)
-    return (_json_with_depth_checked if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked)(text, name)
+    root = _root_element(head)
+    found = named if is_sure else _format_in(head, root, named)
+    _refuse_other_formats(head, root, found, name)
+    if found == ox.RdfFormat.RDF_XML:
+        return found, _checked_rdf_xml(text, name)
+    return found, (_json_with_depth_checked if found == ox.RdfFormat.JSON_LD else _with_depth_checked)(text, name)
+
+
+def _root_element(head: bytes) -> str:
+    """Return namespace and name of the root of XML; empty for what is none."""
+    parser, found = expat.ParserCreate("UTF-8", " "), list[str]()
+    parser.StartElementHandler = lambda name, _: found.append(name)
+    with suppress(expat.ExpatError):
+        parser.Parse(head, False)
+    return "".join(found[:1])
+
+
+def _format_in(head: bytes, root: str, named: ox.RdfFormat) -> ox.RdfFormat:
+    """Return the format in which the first bytes can be read: that of the name, where it is one."""
+    if root.endswith("/22-rdf-syntax-ns# RDF"):
+        return ox.RdfFormat.RDF_XML
+    if _JSON.match(head) and b'"@' in head:
+        return ox.RdfFormat.JSON_LD
+    base = None if named.name in LINE_FORMATS else "file:"  # it may have relative IRIs
+    is_text = not root and head.count(b"<<(") <= MAX_TRIPLE_DEPTH
+    tried = [one for one in (named, *_OTHERS) if is_text and one.name not in {"RDF/XML", "JSON-LD"}]
+    return next((one for one in tried if _can_read(head, one, base, least=one != named)), named)
+
+
+def _can_read(head: bytes, rdf_format: ox.RdfFormat, base: str | None, *, least: int) -> bool:
+    """Tell whether a parser takes the first bytes up to where they are cut, and finds so many statements."""
+
+    def cut() -> Iterator[bytes]:
+        yield head
+        raise EOFError
+
+    read = 0
+    try:
+        for _ in ox.parse(cast("IO[bytes]", ChunkReader(cut())), format=rdf_format, base_iri=base):
+            read += 1
+    except SyntaxError:
+        return False
+    except EOFError:
+        return read >= least
+    return False
 
 
 def _json_with_depth_checked(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -197,11 +252,13 @@ def _with_head(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     return head[:_SNIFFED_BYTES], chain([head] if head else [], chunks)
 
 
-def _refuse_other_formats(head: bytes, rdf_format: ox.RdfFormat, name: str) -> None:
-    looks_like, hint = "", ""
+def _refuse_other_formats(head: bytes, root: str, rdf_format: ox.RdfFormat, name: str) -> None:
+    looks_like = "OWL/XML" if root.endswith("/owl# Ontology") else ""
+    looks_like = next((one for one, begins in _OWL_SYNTAXES.items() if begins.match(head)), looks_like)
+    hint = f"ROBOT makes RDF of it: robot convert -i {shlex.quote(name)} -o {shlex.quote(f'{name}.ttl')}"
     if _HTML.match(head):
         looks_like, hint = "HTML", "a web page was saved instead of the data: fetch it again, asking for RDF"
-    elif rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
+    elif not looks_like and rdf_format != ox.RdfFormat.RDF_XML and _XML.match(head):
         looks_like, hint = "RDF/XML", "name the format: --input-format rdf"
     elif rdf_format.name in LINE_FORMATS | {"Turtle"} and _JSON.match(head):
         looks_like, hint = "JSON", "name the format, if it is JSON-LD: --input-format jsonld"

@@ -90,11 +90,13 @@ class RdfFile:
     :param path: ``None`` for standard input.
     :param skipped: number of invalid statements that were skipped; ``first_skipped`` is where the first is, and why.
     :param prefixes: declared in Turtle or TriG; known after reading, as are ``graphs`` and ``written``.
+    :param format: what it holds; known when it was opened.
     """
 
     name: str
     path: Path | None
     tally: Tally = field(init=False, repr=False, compare=False)
+    format: ox.RdfFormat = field(init=False, repr=False, compare=False)
     skipped: int = field(default=0, init=False)
     first_skipped: str = field(default="", init=False)
     prefixes: dict[str, str] = field(default_factory=dict, init=False)
@@ -242,17 +244,18 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
 
     Errors in the ``with`` block are raised as ours, with their place.
     """
-    rdf_format, total = format_of(file, options), file.size
+    named, total = format_of(file, options), file.size
     on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
     file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
-        chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally)
+        unchecked = unpacked(raw, file.tally, on_read)
+        file.format, chunks = guarded(unchecked, named, file.tally, is_sure=options.format is not None)
         try:
             yield ChunkReader(chunks)
         except (SyntaxError, ValueError, OSError, RuntimeError, MemoryError) as error:
             if isinstance(error, KgsparqlError):
                 raise
-            raise _load_error(error, file, in_lines=rdf_format.name in LINE_FORMATS) from error
+            raise _load_error(error, file, in_lines=file.format.name in LINE_FORMATS) from error
 
 
 def quads(
@@ -310,10 +313,10 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
 
     Those of standard input are known after reading it. Syntax errors are left to the reading of the whole file.
     """
-    if file.path is None or format_of(file, options).name not in _RECOVERING_FORMATS:
+    if file.path is None or file.format.name not in _RECOVERING_FORMATS:
         return file.prefixes
     with opened(RdfFile(file.name, file.path), options) as reader:
-        parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base_of(file))
+        parser = ox.parse(reader.read(_BLOCK_BYTES), format=file.format, base_iri=options.base_of(file))
         with contextlib.suppress(SyntaxError):  # the block may end in the middle of a statement
             deque(parser, maxlen=0)
         return dict(parser.prefixes)
@@ -321,11 +324,10 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
 
 def parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
     """Yield the quads of an open file as the parser gives them."""
-    rdf_format = format_of(file, options)
-    if options.skip_bad and rdf_format.name in LINE_FORMATS:
-        yield from _good_lines(reader, file, rdf_format)
+    if options.skip_bad and file.format.name in LINE_FORMATS:
+        yield from _good_lines(reader, file, file.format)
         return
-    parser = ox.parse(cast("IO[bytes]", reader), format=rdf_format, base_iri=options.base_of(file))
+    parser = ox.parse(cast("IO[bytes]", reader), format=file.format, base_iri=options.base_of(file))
     yield from _good_statements(parser, file) if options.skip_bad else parser
     file.prefixes = dict(parser.prefixes)
 

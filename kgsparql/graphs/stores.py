@@ -31,7 +31,6 @@ from kgsparql.graphs.files import (
     RdfFile,
     ReadOptions,
     blank_nodes,
-    format_of,
     opened,
     quads,
     rdf_files,
@@ -222,7 +221,7 @@ def _load_file(
     store: ox.Store, file: RdfFile, name: str | None, options: ReadOptions, progress: Progress | None
 ) -> StoredSource:
     """Load a file; Ctrl-C ends it where the engine asks for the next bytes."""
-    graph, size_before, rdf_format = IRI(name) if name else None, len(store), format_of(file, options)
+    graph, size_before = IRI(name) if name else None, len(store)
 
     def told(phase: str, done: int, total: int) -> None:
         if progress is not None:
@@ -230,12 +229,14 @@ def _load_file(
             if done >= total:
                 progress("writing", done, total)
 
-    if options.skip_bad or rdf_format.supports_datasets or file.unpacked_size < SMALL_BYTES:
+    with opened(file, options):  # to know its format
+        by_quads = options.skip_bad or file.format.supports_datasets or file.unpacked_size < SMALL_BYTES
+    if by_quads:
         blank = blank_nodes(f"b{uuid4().hex}n")  # like no other node of the store
         store.bulk_extend(quads(file, options, blank, graph=graph, progress=told))
     else:
         with opened(file, options, told) as reader:
-            store.bulk_load(cast("IO[bytes]", reader), rdf_format, base_iri=options.base_of(file), to_graph=graph)
+            store.bulk_load(cast("IO[bytes]", reader), file.format, base_iri=options.base_of(file), to_graph=graph)
     triples = len(store) - size_before
     return stored_source(file, options, source=_name_in_manifest(file), graph=graph, triples=triples)
 

@@ -330,8 +330,71 @@ def test_L27_what_is_no_rdf_or_another_format(load: Load) -> None:
     for suffix in ("ttl", "nt", "rdf", "trig"):
         for page in pages:
             assert "looks like HTML" in refused("E_FORMAT", load, f"page.{suffix}", page).message
-    assert "looks like RDF/XML" in refused("E_FORMAT", load, "x.ttl", RDF + b"</rdf:RDF>").message
-    assert "looks like JSON" in refused("E_FORMAT", load, "x.ttl", b'{"@id": "http://e.org/a"}').message
+    for data, said in ((RDF + b"</rdf:RDF>", "RDF/XML"), (b'{"@id": "http://e.org/a"}', "JSON")):
+        assert f"looks like {said}" in refused("E_FORMAT", load, "x.ttl", data, format="ttl").message
+    for data, said in ((b'<?xml version="1.0"?><TriX/>', "RDF/XML"), (b'{"id": "http://e.org/a"}', "JSON")):
+        assert f"looks like {said}" in refused("E_FORMAT", load, "x.ttl", data).message
+
+
+HELD = {
+    "Turtle": b'# of ours\n@prefix e: <http://e.org/> .\n@base <http://e.org/> . e:a e:p "v" , <here> .\n',
+    "N-Quads": TRIPLE + b'<http://e.org/a> <http://e.org/p> "w" <http://e.org/g> .\n',
+    "TriG": b'PREFIX e: <http://e.org/>\ne:g { e:a e:p "v" } GRAPH e:h { e:a e:p "w" }\n',
+    "RDF/XML": b"<!-- of ours --><!DOCTYPE rdf:RDF>" + RDF + ABOUT_A * 2 + b"<e:C/></rdf:RDF>",
+    "JSON-LD": b'[{"@id": "http://e.org/a", "http://e.org/p": "v", "http://e.org/q": "w"}]',
+}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_a_file_is_read_as_what_it_holds_whatever_it_is_called(load: Load, tmp_path: Path, held: str) -> None:
+    for suffix in ("ttl", "nt", "nq", "trig", "owl", "rdf", "jsonld", "owl.gz"):
+        for more in (b"", b"\n" * 9_000):
+            data = HELD[held] + more
+            graph = load(f"x.{suffix}", gzip.compress(data) if suffix == "owl.gz" else data)
+            assert len(graph.store) == 2, suffix
+    assert ("e" in graph.prefixes) is (held in {"Turtle", "TriG"})
+    statements = b"".join(b'<http://e.org/a> <http://e.org/p> "%d" .\n' % i for i in range(2_000))
+    assert len(load("long.owl", statements + HELD["N-Quads"]).store) == 2_002
+
+
+def test_a_store_is_filled_with_what_a_file_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.graphs.stores.SMALL_BYTES", 0)
+    for name, held in (("quads.nt", "N-Quads"), ("core.owl", "Turtle")):
+        (tmp_path / name).write_bytes(HELD[held])
+        load_store(tmp_path / name, tmp_path / f"{name}.store")
+        graph = open_graph(tmp_path / f"{name}.store")
+        assert len(graph.store) == 2
+        assert len(graph.named_graphs() or ()) == (held == "N-Quads")
+
+
+OF_OWL = {
+    "OWL/XML": b'<?xml version="1.0"?>\n<!DOCTYPE Ontology [<!ENTITY x "y">]>\n<Ontology ontologyIRI="http://e.org/o" '
+               b'xmlns="http://www.w3.org/2002/07/owl#"/>',
+    "OWL functional syntax": b"# of ours\nPrefix(:=<http://e.org/>)\nOntology(<http://e.org/o>\n)",
+    "OWL Manchester syntax": b"Prefix: : <http://e.org/>\nOntology: <http://e.org/o>\nClass: A\n",
+    "OBO": b"! of ours\nformat-version: 1.2\n[Term]\nid: E:1\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("syntax", OF_OWL)
+def test_an_ontology_that_is_no_rdf_is_named_with_what_makes_rdf_of_it(load: Load, syntax: str) -> None:
+    for suffix in ("owl", "ttl", "nt", "jsonld"):
+        error = refused("E_FORMAT", load, f"my x.{suffix}", OF_OWL[syntax])
+        assert f"looks like {syntax}, not " in error.message
+        assert error.hint.startswith("ROBOT makes RDF of it: robot convert -i '")
+        assert error.hint.endswith(f"/my x.{suffix}.ttl'")
+
+
+def test_what_no_parser_reads_is_told_by_that_of_its_name(load: Load) -> None:
+    for name, data, said in (
+        ("a.ttl", b"@prefix e: <http://e.org/> .\ne:a e:b e:c ;; , .", ""),
+        ("a.nt", TRIPLE + b"<http://e.org/a> <b> <http://e.org/c> .\n", "No scheme found"),
+        ("a.rdf", b"nothing of the kind", "not well-formed XML"), ("a.rdf", RDF + b"<e:a", "not well-formed XML"),
+        ("a.ttl", b"<<(" * 200, "nested deeper"), ("a.ttl", b"[] .", ""),
+    ):  # fmt: skip
+        with pytest.raises(KgsparqlError) as caught:
+            load(name, data)
+        assert said in caught.value.message
 
 
 def test_L28_nothing_in_it(load: Load) -> None:
