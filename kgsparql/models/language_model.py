@@ -155,6 +155,7 @@ class LanguageModel(ClosedAtExit):
 
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> Json:
         """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""
+        self.client.prepare()
         capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
         left = usage.seconds_left
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)

@@ -1,6 +1,6 @@
 """The client of model servers: one deadline for each call, and another try where nothing was paid for.
 
-Requests go over the transport that endpoints use, too.
+The `openai` package builds the requests; they go over the transport that endpoints use, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import re
 import threading
 import time
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from kgsparql.errors import (
@@ -30,7 +31,6 @@ from kgsparql.errors import (
     without,
 )
 from kgsparql.http.address import Address
-from kgsparql.http.connections import NetworkTransport
 from kgsparql.http.transport import (
     ERROR_BYTES,
     HttpReply,
@@ -43,6 +43,9 @@ from kgsparql.http.transport import (
 )
 from kgsparql.rdf.terms import Json, json_text, printable
 from kgsparql.resources import ClosedAtExit
+
+if TYPE_CHECKING:
+    from kgsparql.http.connections import NetworkTransport
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 TRIES = 3
@@ -84,8 +87,11 @@ class OpenAIClient(ClosedAtExit):
         self.timeout_s = timeout_s
 
         self._key = _checked_key(api_key or os.environ.get(KEY_VARIABLE) or "")
-        self._connections = NetworkTransport(Address.parse(self.base_url).origin, self.base_url)
-        self._transport = transport or self._connections
+        self._transport = transport
+        self._connections: NetworkTransport | None = None
+        self._written = threading.local()  # the request of this thread
+        self._lock = threading.Lock()
+        self._client: Any = None
 
     def chat(
         self, body: Json, *, timeout_s: float | None = None, began: float | None = None,
@@ -117,6 +123,11 @@ class OpenAIClient(ClosedAtExit):
             raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=_URL_HINT)
         return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
 
+    def prepare(self) -> None:
+        """Load what sends requests, which takes seconds on a busy machine and is no part of a call's time."""
+        with self._lock:
+            self._client = self._client or self._new_client()
+
     def __del__(self) -> None:
         """Close what nobody closed: no call is under way when nothing refers to the client any more."""
         with suppress(Exception):
@@ -124,7 +135,28 @@ class OpenAIClient(ClosedAtExit):
 
     def close(self) -> None:
         """Close the connections; the next call opens another."""
-        self._connections.close()
+        if self._connections is not None:
+            self._connections.close()
+
+    def _new_client(self) -> Any:
+        import httpx2
+        from openai import OpenAI
+
+        from kgsparql.http.connections import NetworkTransport
+
+        if self._transport is None:
+            self._transport = self._connections = NetworkTransport(Address.parse(self.base_url).origin, self.base_url)
+        written = self._written
+
+        class NotingTransport(httpx2.BaseTransport):
+            """Sends nothing: openai would wrap errors, and log headers, in which a server may repeat the key."""
+
+            def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+                written.request = HttpRequest(request.method, str(request.url), dict(request.headers), request.read())
+                return httpx2.Response(200, json={})
+
+        http = httpx2.Client(transport=NotingTransport(), trust_env=False)
+        return OpenAI(base_url=self.base_url, api_key=self._key or "none", max_retries=0, http_client=http)
 
     def _final_reply(
         self, path: str, body: Json | None, *, max_bytes: int, timeout_s: float | None = None,
@@ -132,20 +164,15 @@ class OpenAIClient(ClosedAtExit):
     ) -> Json:  # fmt: skip
         """Send a request until it is answered, or is not to be sent again."""
         total_s = self.timeout_s if timeout_s is None else timeout_s
+        self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
-        sent = None if body is None else json_text(body, separators=(",", ":")).encode("utf-8", "replace")
-        # A server that needs no key takes any.
-        headers = {"Authorization": f"Bearer {self._key or 'none'}", "Accept": "application/json"}
-        headers |= {} if sent is None else {"Content-Type": "application/json"}
+        written = self._written_request(path, body)
         number = 0
         while True:
             number += 1
-            request = HttpRequest(
-                "GET" if sent is None else "POST", self.base_url + path, headers, sent,
-                deadline=deadline, max_bytes=max_bytes, cancel=cancel,
-            )  # fmt: skip
+            request = replace(written, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
             try:
-                reply = send(self._transport, request)
+                reply = send(cast("Transport", self._transport), request)
                 if 200 <= reply.status < 300:
                     return self._json_object(reply.body)
                 error, pause_s = self._refusal_error(reply, number)
@@ -154,6 +181,18 @@ class OpenAIClient(ClosedAtExit):
             if pause_s is None or pause_s >= deadline - time.monotonic() or number == TRIES:
                 raise error
             (cancel or threading.Event()).wait(pause_s)
+
+    def _written_request(self, path: str, body: Json | None) -> HttpRequest:
+        """Have openai write a request, with its headers."""
+        try:
+            if body is None:
+                self._client.get(path, cast_to=object)
+            else:
+                self._client.post(path, body=body, cast_to=object)
+        except Exception as error:  # noqa: BLE001 - of several packages: what cannot be written as JSON, for one
+            what = f"{type(error).__name__}: {self._error_excerpt(str(error))}"
+            raise ModelError(f"{self.base_url}: the request cannot be sent: {what}") from None
+        return cast("HttpRequest", self._written.request)
 
     def _network_failure(self, failure: NetworkError, number: int, max_bytes: int, total_s: float) -> _Failed:
         why = self._error_excerpt(failure.message)
