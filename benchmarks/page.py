@@ -67,8 +67,10 @@ def answer_paints(browser: Browser, address: str, pictures: Path | None) -> Iter
         page.goto(address)
         page.wait_for_selector("#examples li", timeout=90_000)
         for number, (question, shown) in enumerate(ANSWERS.items(), 1):
-            look_at(page, question, shown, pictures and pictures / f"{number}-{width}.png")
+            look_at(page, question, shown)
             yield look_at(page, question, shown)
+            if pictures:
+                page.screenshot(path=pictures / f"{number}-{width}.png", full_page=True)
         page.close()
 
 

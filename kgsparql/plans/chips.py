@@ -20,7 +20,7 @@ from kgsparql.dataclasses import fields, frozen, is_dataclass, replace
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
-from kgsparql.plans.english import listed
+from kgsparql.plans.english import ANYTHING, leads, listed
 from kgsparql.plans.expressions import as_kind, decimal, read_as, term_text
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.plan_patterns import ITEM, PlanCompiler
@@ -147,16 +147,14 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
             return "anything" if part is None else listed([label(term) for term in part.terms], "or")
         case "predicate", Step(predicate):
             return label(predicate)
-        case _, Step(predicate, direction):
-            if kind == "direction":
-                return "forward" if direction == "forward" else "walked back"
-            return f"{label(predicate)}{' (walked back)' if direction == 'inverse' else ''}"
+        case _, Step():
+            return "turn round" if kind == "direction" else leads(say.relations(part.path), ANYTHING).text
         case "value", a.Where(_, measure, _, value):
             return say.quantity(measure, value) if isinstance(value, Literal) else label(cast("IRI", value))
         case "condition", _:
             return "+"
         case _, a.Has() | a.Lacks():
-            return "has" if isinstance(part, a.Has) else "has no"
+            return "with" if isinstance(part, a.Has) else "without"
         case _, a.Top() | a.BestOfEach() | a.SummaryOf() | a.Summarised():
             return say.word(part, "best")
         case _, a.Where() | a.Compares():

@@ -12,9 +12,13 @@ from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import asdict, frozen
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.exploration.labels import own_label
+from kgsparql.plans.algebra import Instances
+from kgsparql.plans.type_check import parts_of
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Direction, Hop
 from kgsparql.rdf.terms import IRI, Json, Labels, Literal, Term, Triple, local_name, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.schema.kinds import predicate_of_things
 
 MOST_NODES = 14  # in view at once: more cannot be read
 MOST_WHOLE = 400  # where a person asks for all; further ones are only in the table
@@ -113,10 +117,12 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     compared = answer.computed.compared if answer.computed is not None and most_nodes <= MOST_NODES else None
     few = {fact for facts in (() if compared is None else compared.facts) for fact in facts}
     firsts = {link.term for link in answer.linked} | {path.start for item in items for path in item.paths}
-    terms: dict[Term, dict[str, None]] = {}  # each with its markers, as are the links
+    drawn, terms = set[Term](), dict[Term, dict[str, None]]()  # each with its markers, as are the links
     links: dict[Triple, tuple[Direction, dict[str, None]]] = {}
     for item in items:
-        parts = [part for part in _whole_parts(item) if not few or any(hop.triple in few for hop in part)]
+        whole = _telling_parts(item, answer)
+        drawn |= {*item.ends}.union(*((hop.triple.subject, hop.triple.object) for part in whole for hop in part))
+        parts = [part for part in whole if not few or any(hop.triple in few for hop in part)]
         for part in sorted(parts, key=lambda part: not any(answers & {*hop.triple} for hop in part)):
             ends = [end for hop in part for end in (hop.triple.subject, hop.triple.object)]
             if len(terms.keys() | set(ends)) > most_nodes:
@@ -148,7 +154,14 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
         DrawnEdge(*ends, link.predicate, tuple(markers), way == "inverse", *shape)
         for ends, (link, (way, markers)), shape in zip(joined, links.items(), _edge_shapes(joined, nodes), strict=True)
     )
-    return Drawing(nodes, edges, len({term for item in items for term in item.terms} - ids.keys()))
+    return Drawing(nodes, edges, len(drawn - ids.keys()))
+
+
+def _telling_parts(item: EvidenceItem, answer: Answer) -> list[list[Hop]]:
+    """Leave out what only says of which kind things are, where anything else is said."""
+    plan, whole = answer.computed and answer.computed.plan, _whole_parts(item)
+    kinds = {RDF_TYPE, *(predicate_of_things(one.of) for one in parts_of(plan, Instances))}
+    return [part for part in whole if len(part) > 1 or part[0].triple.predicate not in kinds] or whole
 
 
 def _whole_parts(item: EvidenceItem) -> list[list[Hop]]:

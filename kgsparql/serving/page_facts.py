@@ -9,6 +9,7 @@ import secrets
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
@@ -19,14 +20,16 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.words import STOP_WORDS, in_turn
 from kgsparql.made_questions.examples import example_questions
-from kgsparql.plans.algebra import Ends, Items, ItemTable, Plan, Table
+from kgsparql.plans.algebra import Ends, Items, ItemSet, ItemTable, Plan, Table
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
+from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.plans.type_check import check, terms_in
 from kgsparql.plans.writing import Writer, in_words
@@ -35,6 +38,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Term, normalised, p
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.retrievers import names
 from kgsparql.retrievers._planned_question import GivenPlan
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 _MOST_INSTEAD = 4
 _PAGE = 12  # neighbours that are shown at once
@@ -52,7 +56,11 @@ def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
     unknown = list(linker.unlinked_names(question, answer.linked))
     alike = () if answer.linked else linker.suggest(question)
     unknown += [(one.mention.text, (one,)) for one in alike]
-    asked = [question.replace(words, one.label) for words, near in unknown if words for one in near]
+    asked = [
+        question.replace(words, one.label)
+        for words, near in unknown if words
+        for one in near if any(own[:1] == words[:1].casefold() for own in one.label.casefold().split())
+    ]  # fmt: skip
     if not (answer.linked or asked):  # nothing is alike: what is nearest by meaning may be meant
         asked = [f"What is {one.label}?" for one in linker.similar(question, limit=_MOST_INSTEAD, threshold=0.0)]
     for item in answer.evidence:
@@ -172,6 +180,7 @@ class Completions:
 # -- The parts of what a run was understood as, what else could stand there, and what that comes to --------------------
 
 _MOST_PLAN_CHARACTERS = 2_000  # of a plan in words
+_MOST_COMPARED_PLANS = 3  # beside the likeliest: whether one of them finds what was answered
 _PART_LIMITS = Budget(max_seconds=10.0, max_queries=60)
 _KEY = secrets.token_bytes(32)
 _SEALED = 64  # characters of a seal
@@ -185,22 +194,24 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: Json, number: i
     """
     plan = _plan_of_run(knowledge, asking, run)
     if plan is None:
-        return {"words": "", "chips": []}
+        return {"words": "", "chips": [], "is_near": False}
     parts = chips(plan)
     if number is None:
         label = knowledge.labels(terms_in(plan)).__getitem__
         parts_told = [{"kind": one.kind, "words": part_words(one.kind, one.part_of(plan), label)} for one in parts]
-        return {"words": printable(in_words(plan, label), _MOST_PLAN_CHARACTERS), "chips": parts_told}
+        words = printable(in_words(plan, label), _MOST_PLAN_CHARACTERS)
+        return {"words": words, "chips": parts_told, "is_near": run.get("is_near", False)}
     if number >= len(parts):
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_PART_LIMITS))
     kind = parts[number].kind
     found, is_cut = options(plan, parts[number], session.graph, vocabulary=session.vocabulary)
     label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
-    kind = "condition" if kind == "predicate" else kind  # with its direction
+    kind, said = "condition" if kind == "predicate" else kind, partial(in_words, label=label)  # with its direction
     told = [
         {
-            "words": printable(part_words(kind, one.part, label), 200), "is_now": one.plan == plan,
+            "words": printable(said(one.plan) if kind == "direction" else part_words(kind, one.part, label), 200),
+            "is_now": one.plan == plan,
             "count": one.count, "plan": _seal_of(text := json.dumps(written_plan(one.plan))) + text,
         } for one in found
     ]  # fmt: skip
@@ -233,19 +244,36 @@ def asked_plan(knowledge: KnowledgeBase, asking: AskOptions, sealed: str) -> tup
 
 
 def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: Json) -> Plan | None:
-    """Return what was computed; where the answer was found by a path, the likeliest plan, which is made once."""
-    computed = run.get("answer", {}).get("computed") or {"plan": run.get("plan")}
-    if computed["plan"] is None:
+    """Return what was computed; where a path led to the answer, the likeliest plan that finds just that.
+
+    Of a doubt it may be one that is only near it, which the run then says.
+    """
+    answer = run.get("answer", {})
+    if (computed := answer.get("computed")) is not None:
+        return read_plan_file(computed["plan"])
+    if "plan" not in run:
         planned = knowledge.plan(
             run["question"], entities=tuple(run["options"].get("entities", ())), budget=asking.budget,
             language=asking.language, after=asking.after,
         )  # fmt: skip
-        best = planned.chosen or next(iter(planned.candidates), None)
-        plan = _plan_of_path(run.get("answer", {})) if best is None else best.plan
-        if plan is None:
-            return None
-        run["plan"] = computed["plan"] = written_plan(plan)
-    return read_plan_file(computed["plan"])
+        likely = [own.plan for own in (planned.chosen, *planned.candidates[:_MOST_COMPARED_PLANS]) if own]
+        plans = likely if (path := _plan_of_path(answer)) is None else [*likely, path]
+        found = {one["term"]["value"] for one in answer.get("answers", ()) if one.get("best", one.get("is_best"))}
+        same = (own for own in plans if _finds_just(own, found, knowledge.bounded(asking.without_model()).graph))
+        plan = next(same, None)
+        run["is_near"] = plan is None
+        if plan is None and answer.get("gaps"):
+            plan = next(iter(plans), None)
+        run["plan"] = None if plan is None else written_plan(plan)
+    return None if run["plan"] is None else read_plan_file(run["plan"])
+
+
+def _finds_just(plan: Plan, values: set[str], graph: KnowledgeGraph) -> bool:
+    """Tell whether a plan finds these values and no others."""
+    if not isinstance(plan, ItemSet):
+        return False
+    query = compiled(plan, vocabulary=GraphVocabulary.of(graph), limit=len(values) + 1)
+    return {getattr(one.get("answer"), "value", "") for one in graph.select(query)} == values
 
 
 def _plan_of_path(answer: Json) -> Plan | None:

@@ -215,7 +215,8 @@ def run_words(run: Json) -> Json:
     aside = _ASIDE | ({"namesakes"} if any(gap["code"] == "ambiguous" for gap in answer["gaps"]) else set())
     notes = [note for note in answer["notes"] if note["code"] not in aside and note["text"] not in gaps]
     left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
-    likely = [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []
+    wrote = f"chosen by {model}" if (model := answer["model"]) else "no language model"
+    by = ["the best reading by rank"] if answer["is_ranked"] else []
     drawing = run.get("drawing") or {}
     return {
         "drawing": drawing if "view" in drawing else None,  # 0.2 drew in the page
@@ -223,7 +224,8 @@ def run_words(run: Json) -> Json:
         "prose_title": prose_title(answer["model"]), "gaps": [*map(without_commands, gaps)],
         "notes": [without_commands(note["text"]) for note in notes],
         "outcome": without_commands(run.get("outcome", "")),
-        "meter": " · ".join([*likely, *cost_parts(answer["usage"]), *left]),
+        "likely": f"{answer['confidence']:.0%} likely" if answer.get("confidence") else "",
+        "meter": " · ".join([*by, wrote, *cost_parts(answer["usage"]), *left]),
     }  # fmt: skip
 
 

@@ -35,7 +35,9 @@ SEEN = """() => {
   const texts = all('.canvas text');
   return {
     tables: all('table').length, bold: all('.gap ~ .value, .gap ~ .names').length,
-    answers: all('.canvas .node.answer').length, outside: all('.canvas .node').filter((one) => !isInside(box(one))).length,
+    answers: all('.canvas .node.answer').length, outside: all('.canvas .node').filter((one) => one.checkVisibility() && !isInside(box(one))).length,
+    unread: all('.canvas text').filter((one) => one.checkVisibility() && box(one).height < 9).length,
+    top: box(document.querySelector('.answer-part')).top,
     overlapping: texts.filter((one, at) => texts.slice(at + 1).some((other) => !isApart(box(one), box(other)))).length,
     small: all('button:not(.mention), summary, select, a:not(.skip), #question').filter(isSmall).map((one) => one.outerHTML),
     wide: Math.max(0, document.documentElement.scrollWidth - innerWidth),
@@ -61,7 +63,8 @@ def look_at(page: Page, question: str, shown: str) -> float:
     seen = page.evaluate(SEEN)
     is_table, is_number = "table" in shown, ".value" in shown
     assert (seen["tables"], seen["bold"], seen["overlapping"]) == (int(is_table), 0, 0), (question, seen)
-    assert (seen["outside"], seen["small"], seen["wide"]) == (0, [], 0), (question, seen)
+    assert (seen["outside"], seen["unread"], seen["small"], seen["wide"]) == (0, 0, [], 0), (question, seen)
+    assert seen["top"] < 300, (question, seen["top"])  # of 740 on a phone
     assert is_number or seen["answers"] > 0, question
     assert not re.search(r"kgsparql [a-z]+ -|(^| )--[a-z]|(^| )-[a-z] [A-Z]", page.inner_text("main")), question
     return took
@@ -125,7 +128,7 @@ def test_what_is_asked_instead_is_a_button(page: Page, address: str) -> None:
     question = page.inner_text(".again button >> nth=0")
     page.keyboard.press("Enter")
     page.wait_for_function("q => document.title.startsWith(q)", arg=question)
-    page.wait_for_selector(".run:not([aria-busy]) .names.one")
+    page.wait_for_selector(".run:not([aria-busy]) .names.one", state="attached")
     assert question != "What is the blood type of Marie Curie?"
     assert page.title().startswith(question)
     expect(page.locator(".run .names.one")).not_to_have_text("")

@@ -47,7 +47,8 @@ def is_seen(page: Page) -> bool:
 
 def finished(page: Page) -> None:
     page.wait_for_selector(".run:not([aria-busy])")
-    page.wait_for_selector(".canvas .node")
+    page.wait_for_selector(".canvas .node", state="attached")
+    page.wait_for_selector(".part")  # after which nothing moves
 
 
 def asked(page: Page, address: str, question: str) -> None:

@@ -39,13 +39,13 @@ def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, addr
     assert "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse> ?answer" in query
     assert len(asked) > 8
     assert [url for url in asked if not url.startswith(address)] == [], "no request leaves the machine"
-    assert sum(file.stat().st_size for file in STATIC.iterdir() if file.is_file()) <= 76_000
+    assert sum(file.stat().st_size for file in STATIC.iterdir() if file.is_file()) <= 100_000
 
 
 def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page, address: str, ask: Ask) -> None:
     page.goto(address)
     ask("Where was Bragg born?")
-    before = page.inner_text(".names li bdi >> nth=0")
+    before = page.locator(".names li bdi").first.text_content()
     first = page.url
     page.click(".mention")
     assert page.locator(".meanings li").count() > 0
@@ -55,7 +55,7 @@ def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page,
     page.wait_for_selector(".run:not([aria-busy])")
     for _ in range(2):  # as it is answered, and as the permalink shows it
         assert page.inner_text(".mention") == "Bragg"
-        assert page.inner_text(".names li bdi >> nth=0") != before
+        assert page.locator(".names li bdi").first.text_content() != before
         page.click(".mention")
         assert page.inner_text(".meanings > p strong") == other
         page.reload()
@@ -66,7 +66,7 @@ def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page,
     page.wait_for_url(lambda url: url != corrected)
     page.wait_for_selector(".run:not([aria-busy])")
     assert (
-        page.inner_text(".names li bdi >> nth=0") == before
+        page.locator(".names li bdi").first.text_content() == before
     )  # the meaning that it was corrected from is offered first
 
 
@@ -75,7 +75,7 @@ def test_a_computed_answer_shows_what_was_counted_and_its_facts(page: Page, addr
     ask("How many Nobel laureates are there?")
     assert page.inner_text(".value strong") == "74"
     assert page.inner_text(".how") == "(counted: Nobel laureates)"
-    assert page.inner_text(".badge") == "answered"
+    assert page.inner_text(".answer-part > .badge") == "97% likely"
     page.click("text=+61 more")
     page.wait_for_function("() => document.querySelector('.drawing').innerText.indexOf('more') < 0")
 
@@ -136,6 +136,7 @@ def test_axe_finds_nothing_serious(page: Page, address: str, ask: Ask) -> None:
     found = in_both_schemes(page)
     ask("Where was Bragg born?")
     page.click(".mention")
+    page.click(".nearest > summary")
     page.click(".names button.marker >> nth=0")
     page.click("text=/^\\d+ steps$/")
     page.click("text=What is it?")

@@ -101,7 +101,8 @@ def offered(knowledge: KnowledgeBase, question: str, kind: str) -> dict[str, int
         ("How many laureates were born after 1900?", "class", {"person": 50, "Nobel laureate": 46}),
         ("How many laureates were born after 1900?", "operator", {"any": 74, "is not": 72, "is not before": 48}),
         ("How many laureates were born after 1900?", "value", {"1842": 73, "1856": 69}),
-        ("Who is the spouse of Marie Curie?", "direction", {"forward": 1, "walked back": 1}),
+        ("Who is the spouse of Marie Curie?", "direction", {"turn round": 1}),
+        ("Which Nobel laureates were born in Warsaw?", "condition", {"that studied at something": 1}),
         ("Which laureates have more than one award?", "operator", {"is at least": 74, "any": 74}),
     ],
 )

@@ -363,5 +363,7 @@ def test_the_evidence_of_the_best_has_it_and_the_next_also_where_there_are_more_
     assert {IRI("http://e.org/a57"), IRI("http://e.org/a33")} <= named
     drawn = {node.label: node.role for node in drawing_of(answer).nodes}
     assert (drawn["Songs 57"], drawn["Songs 33"]) == ("answer", "other")
+    tracks_of = known("\n".join(["@prefix : <http://e.org/> .", *lines])).ask("Which tracks have the album Songs 3?")
+    assert {node.label for node in drawing_of(tracks_of).nodes if node.role != "answer"} == {"Songs 3"}  # no kind
     compared = answer_to_json(answer)["computed"]["compared"]  # type: ignore[index]
     assert (compared["size"], [one["item"]["label"] for one in compared["next"]]) == (60, ["Songs 33"])  # type: ignore[index]

@@ -1,5 +1,5 @@
 // The answer, shown as what it is: a number, yes or no, names or one table; or a doubt, and what to ask instead.
-import { button, count, el, name, troubleOf, valuesTable } from "./dom.js";
+import { button, count, el, name, shortened, troubleOf, valuesTable } from "./dom.js";
 
 const NAMED = 10; // answers that are shown as names; more are a table
 const ROWS = 200;
@@ -11,16 +11,18 @@ const FEW = 2; // notes that are shown at once
  */
 export function answerPart(run, acts) {
   const { answer, gaps, notes, outcome, prose, prose_title: title } = run;
-  const marks = (markers) => markers.slice(0, 6).map((marker) => markerButton(marker, acts.light, acts.open));
+  const marks = marksOf(acts);
   return [
     answer.error && troubleOf(answer.error),
-    gaps.length ? doubted(run, acts, marks) : sure(run, acts, marks),
+    gaps.length ? doubted(run, acts) : sure(run, acts, marks),
     answer.computed && basis(answer.computed),
     outcome && el("p", { class: "outcome quiet" }, outcome),
     prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, title), spoken(prose, marks)),
     notes.length > 0 && folded((notes.length > FEW || answer.status === "answered") && count(notes.length, "note"), el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note)))),
   ];
 }
+
+const marksOf = (acts) => (markers) => markers.slice(0, 6).map((marker) => markerButton(marker, acts.light, acts.open));
 
 export function markerButton(marker, light, open) {
   return el("button", {
@@ -47,17 +49,25 @@ function sure(run, acts, marks) {
   return [best.length > NAMED ? tableOfNames(answer, best, acts) : names(best, acts, marks), answer.computed && spoken(asides(said), marks), further(others, acts, marks)];
 }
 
-/** What keeps it from being an answer; what else may be asked; what was found nearest. */
-function doubted(run, acts, marks) {
-  const { answer, gaps: [doubt, ...more], again, said } = run;
-  const [best, others] = parted(answer);
-  const { computed } = answer;
-  const nearest = computed ? spoken(said.slice(1), marks) : best.length > 0 && names(best.slice(0, NAMED), acts, marks);
+/** What keeps it from being an answer, and what else may be asked. */
+function doubted({ answer, gaps: [doubt, ...more], again }, acts) {
   return [
     el("p", { class: "gap" }, el("strong", {}, "No sure answer: "), doubt),
     more.length > 0 && folded(count(more.length, "further doubt"), el("ul", {}, more.map((one) => el("li", {}, one)))),
     asked(answer, again, acts),
-    (computed || best.length > 0) && el("section", { class: "nearest" }, el("h3", {}, "Nearest"), nearest, answer.type === "table" && folded("Its rows", tableOf(run))),
+  ];
+}
+
+/** What was found nearest, where no answer is sure: a line, and what it says when that is opened. */
+export function nearestPart(run, acts) {
+  const { answer, gaps, said } = run, { computed } = answer;
+  if (!gaps.length || !answer.evidence.length) return null;
+  const [best, others] = parted(answer), marks = marksOf(acts);
+  const first = best.slice(0, 3).map((one) => one.term.label).join("; ") || said[1]?.sentences.flatMap((one) => one.parts).filter((part) => typeof part === "string").join("");
+  return [
+    el("summary", {}, "What was found nearest", first && [": ", name(shortened(first, 80)), best.length > 3 && " …"]),
+    computed ? spoken(said.slice(1), marks) : best.length > 0 && names(best.slice(0, NAMED), acts, marks),
+    answer.type === "table" && folded("Its rows", tableOf(run)),
     further(others, acts, marks),
   ];
 }

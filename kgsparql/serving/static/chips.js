@@ -9,18 +9,19 @@ export function chipsPart(run, isOpen) {
   const said = el("p", { class: "quiet", role: "status" });
   const list = el("div", { class: "parts", role: "group", "aria-label": "Parts of the question" });
   const folded = el("details", { class: "guide", open: isOpen }, el("summary", {}, "Change a part of the question"), said, list);
-  folded.addEventListener("toggle", () => load(run.id, said, list).catch((error) => said.replaceChildren(troubleOf(error))), { once: true });
+  folded.addEventListener("toggle", () => load(run, said, list).catch((error) => said.replaceChildren(troubleOf(error))), { once: true });
   return folded;
 }
 
-async function load(id, said, list) {
-  const { words, chips } = await api.chips(id);
+async function load(run, said, list) {
+  const { id } = run;
+  const { words, chips, is_near: isNear } = await api.chips(id);
   said.replaceChildren();
-  put(said, words ? ["Understood as: ", name(words)] : "Nothing in it was understood that could be changed.");
+  if (!run.answer.computed || run.answer.gaps.length) put(said, words ? [isNear ? "Near it, to begin with: " : "Understood as: ", name(words)] : "No other words say just this: what it rests on is listed below.");
   const offered = el("ul", { class: "offered", role: "listbox", tabindex: 0, hidden: true });
   const more = el("p", { class: "quiet", role: "status" });
   const buttons = chips.map(({ kind, words: text }, at) => {
-    const made = button(text === "+" ? `+ ${kind}` : name(text), () => toggle(made, at), "part");
+    const made = button(text === "+" ? `+ add a ${kind}` : name(text), () => toggle(made, at), "part");
     made.ariaHasPopup = "listbox";
     made.ariaExpanded = "false";
     made.dataset.kind = kind;

@@ -3,6 +3,8 @@ import { button, count, el, number, put, shortened, svg } from "./dom.js";
 import { tell } from "./node.js";
 
 const ARROW = 9;
+const LEAST = 0.72; // of its size: smaller, its words could not be read
+const BESIDE = 600; // pixels that there are beside an answer
 
 export class Drawing {
   /** At most 14 nodes of a run's drawing are shown, until more are asked for. */
@@ -13,9 +15,11 @@ export class Drawing {
     this.about = el("p", { class: "about quiet" });
     this.more = button("", () => this.drawWhole());
     this.nodes = el("select", { class: "small", "aria-label": "A thing in the drawing" });
-    this.element = el("section", { class: "drawing", "aria-label": "Drawing" }, this.canvas,
-      el("p", { class: "tools" }, el("span", { class: "zoom tools" }, button("Whole drawing", () => this.zoom(0)), button("Larger", () => this.zoom(1.25)), button("Smaller", () => this.zoom(0.8))), this.more,
-        this.nodes, button("What is it?", () => this.look(this.nodes.value))), this.about);
+    const inside = [this.canvas, el("p", { class: "tools" }, el("span", { class: "zoom tools" }, button("Whole drawing", () => this.zoom(0)), button("Larger", () => this.zoom(1.25)), button("Smaller", () => this.zoom(0.8))), this.more,
+      this.nodes, button("What is it?", () => this.look(this.nodes.value))), this.about];
+    const needs = LEAST * this.shown.view[2], isWide = needs > BESIDE ? "wide-drawing" : "";
+    this.element = el("section", { class: `drawing ${isWide}`, "aria-label": "Drawing" },
+      needs > innerWidth - 40 ? el("details", {}, el("summary", {}, "Drawing"), inside) : inside); // the evidence says the same
     this.draw();
   }
 
@@ -43,16 +47,16 @@ export class Drawing {
     const [start, ...rest] = one.points, [x, y] = rest[2], base = x + (rest[1][0] < x ? -ARROW : ARROW);
     const d = `M${start} C${rest.join(" ")}`;
     const { label_at: at } = one;
-    return this.part(one, `edge ${one.is_inverse ? "inverse" : ""}`, () => this.acts.open(one.markers[0]),
+    return this.part(one, "edge", () => this.acts.open(one.markers[0]),
       svg("path", { d, class: "reach" }), svg("path", { d }), svg("polygon", { points: `${x},${y} ${base},${y - 4} ${base},${y + 4}` }),
       at && svg("text", { x: at.x, y: at.y + 4 }, shortened(one.label, 30)));
   }
 
   /** A node or an edge, which lights what it is evidence of, and opens something. */
   part(one, kind, onclick, ...children) {
-    const { label, description, term = one.predicate, is_inverse: isInverse, markers } = one;
+    const { label, description, term = one.predicate, markers } = one;
     const onmouseenter = () => {
-      tell(this.about, label, description, shortened(term, 200), isInverse ? "(walked back) " : "", markers.join(", "));
+      tell(this.about, label, description, shortened(term, 200), markers.join(", "));
       this.acts.light(markers);
     };
     const data = { part: markers.join(" "), full: label, term };
@@ -77,10 +81,11 @@ export class Drawing {
     (this.more.hidden ? this.nodes : this.more).focus();
   }
 
-  /** At 1 all of it is in view; larger, what is left is scrolled to. */
+  /** At 1 all of it is in view, if it can be read so, at 0 in any case; larger, what is left is scrolled to. */
   zoom(by) {
     const [, , width, height] = this.shown.view;
     this.scale = by === 0 || by === 1 ? 1 : Math.min(Math.max(this.scale * by, 1), 8);
+    Object.assign(this.picture.style, by === 0 ? { minWidth: "", minHeight: "" } : { minWidth: `${LEAST * width}px`, minHeight: `${LEAST * height}px` });
     this.picture.style.width = `${100 * this.scale}%`;
     this.picture.style.maxWidth = `${width * this.scale}px`;
     this.picture.style.maxHeight = this.scale === 1 ? "30rem" : `${height * this.scale}px`;
@@ -99,4 +104,4 @@ export class Drawing {
 
 const KEYS = { question: "in the question", answer: "answer", other: "on the way" };
 
-const legend = (nodes) => [Object.entries(KEYS).filter(([role]) => nodes.some((one) => one.role === role)).map(([role, text]) => [el("span", { class: `key ${role}` }, text), " "]), "Arrows point as the triples do; dashed: walked back."];
+const legend = (nodes) => [Object.entries(KEYS).filter(([role]) => nodes.some((one) => one.role === role)).map(([role, text]) => [el("span", { class: `key ${role}` }, text), " "]), "Arrows point as the triples do."];

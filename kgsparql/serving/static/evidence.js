@@ -43,6 +43,5 @@ function queryFigure({ source, query }) {
 
 export function triple(one) {
   const term = (found) => name(found.label || found.value, { title: found.value, class: found.type });
-  return el("li", { class: one.direction }, term(one.subject), " ", el("span", { class: "predicate", title: one.predicate.value }, "—", name(one.predicate.label), "→"), " ", term(one.object),
-    one.direction === "inverse" && el("span", { class: "quiet" }, " (walked back)"));
+  return el("li", { class: one.direction }, term(one.subject), " ", el("span", { class: "predicate", title: one.predicate.value }, "—", name(one.predicate.label), "→"), " ", term(one.object));
 }

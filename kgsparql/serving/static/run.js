@@ -1,6 +1,6 @@
 // One run: its question with what each name was taken for, its answer, drawing, evidence, steps and meter.
 import * as api from "./api.js";
-import { answerPart } from "./answer.js";
+import { answerPart, nearestPart } from "./answer.js";
 import { chipsPart } from "./chips.js";
 import { button, copyButton, count, el, name, put, shortened, troubleOf } from "./dom.js";
 import { Drawing } from "./drawing.js";
@@ -9,7 +9,7 @@ import { NodeCard } from "./node.js";
 import { questionPart } from "./question.js";
 
 const KEPT = 8;
-const STATUS = { not_in_graph: "not in the graph", no_entity: "nothing recognised" };
+const DOUBTED = { not_in_graph: "not in the graph", no_entity: "nothing recognised", failed: "failed" };
 
 export class RunView {
   /** `mean(link, candidate)` asks once more, with another meaning of a name; `ask(question)` asks another question. */
@@ -24,10 +24,9 @@ export class RunView {
     this.steps = el("ol", { class: "steps" });
     this.stepCount = el("summary", {}, "Steps");
     this.folded = el("details", {}, this.stepCount, this.steps);
-    const method = run.options?.method ? ` ${run.options.method.replaceAll("_", " ")}` : "";
-    this.element = el("article", { class: "run", "aria-busy": "true" },
-      el("p", { class: "state" }, this.badge, method, " ", this.stopper),
-      this.question, this.body, this.meter, this.folded);
+    const method = run.options?.method?.replaceAll("_", " ");
+    this.element = el("article", { class: "run", "aria-busy": "true" }, this.question,
+      el("p", { class: "state" }, method && el("span", {}, method), this.badge, this.stopper), this.body, this.meter, this.folded);
   }
 
   async follow() {
@@ -93,10 +92,10 @@ export class RunView {
 
   finish() {
     const { answer } = this.run;
-    const isRanked = answer.is_ranked && answer.status === "answered";
-    this.badge.textContent = isRanked ? "ranked, no model" : STATUS[answer.status] ?? answer.status;
-    this.badge.dataset.status = isRanked ? "ranked" : answer.status;
     this.show(this.run);
+    this.badge.textContent = answer.gaps.length || answer.status in DOUBTED ? DOUBTED[answer.status] ?? "not sure" : this.run.likely || answer.status;
+    this.badge.dataset.status = answer.status;
+    this.body.querySelector(".answer-part").prepend(this.badge);
     this.meter.replaceChildren();
     put(this.meter, this.run.meter);
     this.meter.after(this.exports());
@@ -115,7 +114,10 @@ export class RunView {
     this.card = new NodeCard({ graphs: answer.graphs, light, open }, evidence.querySelector(".pieces"));
     const hadFocus = this.body.contains(document.activeElement);
     this.body.replaceChildren();
-    put(this.body, el("div", { class: "answer-part" }, answerPart(run, this.acts)), this.drawing?.element, this.card.element, evidence);
+    const rests = [this.drawing?.element, this.card.element, evidence];
+    const nearest = nearestPart(run, this.acts);
+    put(this.body, el("div", { class: "answer-part" }, answerPart(run, this.acts)),
+      nearest ? el("details", { class: "nearest" }, nearest, rests) : rests);
     if (hadFocus) this.element.parentElement.focus();
   }
 
@@ -145,7 +147,7 @@ export class RunView {
   open(marker) {
     const piece = this.element.querySelector(`.piece[data-markers="${CSS.escape(marker)}"]`);
     if (!piece) return;
-    for (const folded of [piece.closest("details"), piece.querySelector(".query")]) folded?.setAttribute("open", "");
+    for (let folded = piece.querySelector(".query") ?? piece; folded; folded = folded.parentElement.closest("details")) folded.open = true;
     piece.scrollIntoView({ block: "nearest" });
     piece.querySelector(".query summary")?.focus({ preventScroll: true });
   }
