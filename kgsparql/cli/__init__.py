@@ -13,7 +13,8 @@ import typer
 from typer.main import get_group
 
 from kgsparql.cli._settings import Command, Group
-from kgsparql.errors import KgsparqlError
+from kgsparql.errors import KgsparqlError, OptionError
+from kgsparql.rdf.terms import printable
 
 __all__ = ["app"]
 
@@ -26,6 +27,11 @@ _FUNCTIONS = {
     "eval": "eval.evaluate", "log": "log.log",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""
+_MEANT = {
+    "sparql": "query", "select": "query", "search": "find", "lookup": "find", "describe": "show", "question": "ask",
+    "import": "load", "server": "serve", "stats": "info", "explain": "plan",
+}  # fmt: skip
+"""What other programs call a command."""
 
 
 class _Commands(Group):
@@ -36,11 +42,18 @@ class _Commands(Group):
         return [*_FUNCTIONS]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        """Return the command of a name; for a name that is none, all are read: typer suggests one of those it has."""
-        for wanted in [name] if name in _FUNCTIONS else _FUNCTIONS:
-            if wanted not in self.commands:
-                self.commands[wanted] = _command_of(wanted)
-        return super().get_command(ctx, name)
+        """Return the command of a name; of a name that is none, say which may be meant."""
+        if name in _FUNCTIONS and name not in self.commands:
+            self.commands[name] = _command_of(name)
+        found = super().get_command(ctx, name)
+        if found is None and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = [_MEANT[name]] if name in _MEANT else get_close_matches(name, _FUNCTIONS, n=1)
+            hint = f"did you mean kgsparql {'ask' if ' ' in name else near[0]}?" if near or " " in name else ""
+            hint = hint or f"one of {', '.join(_FUNCTIONS)}"
+            raise OptionError(f"no command {printable(name, 60)!r}", hint=hint)
+        return found
 
     def invoke(self, ctx: Any) -> Any:
         """Do as any group does; settings that a command cannot be read with are told as its own errors are."""

@@ -29,6 +29,24 @@ def small(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.parametrize(
+    ("typed", "instead"),
+    [(["ask", "g.ttl", "Who is it?"], "kgsparql ask -k g.ttl 'Who is it?'"),
+     (["ask", "Who is it?", "wikidata", "-v"], "kgsparql ask -v -k wikidata 'Who is it?'"),
+     (["ask", "Who", "is", "it?", "-k", "g.ttl"], "kgsparql ask -k g.ttl 'Who is it?'"),
+     (["info", "g.ttl", "h.ttl"], "kgsparql info -k g.ttl -k h.ttl"),
+     (["paths", "https://me:secret@e.org/sparql", "A", "B"], "kgsparql paths -k https://***@e.org/sparql A B"),
+     (["sparql", "ASK {}", "-k", "g.ttl"], "did you mean kgsparql query?"), (["aks"], "did you mean kgsparql ask?"),
+     (["Who is it?", "-k", "g.ttl"], "did you mean kgsparql ask?"), (["zzz"], "one of ask, find, show, paths, ")],
+)  # fmt: skip
+def test_a_natural_first_guess_is_answered_by_what_to_type(run: Run, typed: list[str], instead: str) -> None:
+    done = run(*typed)
+    assert (done.exit_code, done.stdout) == (2, "")
+    said, hint = done.stderr.splitlines()
+    assert said.endswith("[E_OPTION]")
+    assert hint.startswith(f"  hint: {instead}")
+
+
 def test_paths_in_both_formats(run: Run) -> None:
     asked = ("paths", "dbr:Marie_Curie", "Pierre Curie", "-k", NOBEL)
     assert "Marie Curie —spouse→ Pierre Curie" in run(*asked).stdout.splitlines()
