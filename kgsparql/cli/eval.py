@@ -120,9 +120,7 @@ def run(
     limits: LimitOptions,
     dataset: Annotated[
         str,
-        typer.Argument(
-            metavar="DATASET", help="A folder with a graph and questions; a file of JSONL, QALD or TEXT2SPARQL."
-        ),
+        typer.Argument(metavar="DATASET", help="A folder with a graph and questions; a file of JSONL or QALD."),
     ],
     asked: RunOptions,
 ) -> None:

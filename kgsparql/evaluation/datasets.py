@@ -28,7 +28,7 @@ from kgsparql.errors import (
     why_invalid,
 )
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
-from kgsparql.evaluation.question_formats import Entry, Folder, OwnEntry, QaldEntry, Text2SparqlEntry, question_of
+from kgsparql.evaluation.question_formats import Entry, Folder, OwnEntry, QaldEntry, question_of
 from kgsparql.evaluation.run_directory import check_folder, store_errors
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.files import has_rdf_suffix
@@ -43,13 +43,12 @@ from kgsparql.storage.files import replace_text
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
     "JSON Lines: a question a line, with answers and answer_iris",
-    "TEXT2SPARQL YAML: questions[].question.en and query.sparql",
     "QALD JSON: questions[].question[].string",
 )
 """What can be read, for people."""
 
 _MAX_BYTES = 2**29  # the limit for a file of questions, unpacked: the largest known have 100 MB
-_QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml")
+_QUESTIONS = (".jsonl", ".ndjson", ".json")
 
 
 def load(path: str | Path, *, language: str = "en") -> Dataset:
@@ -166,13 +165,11 @@ def _entries_of(path: Path) -> _Entries:
     if suffix not in _QUESTIONS:
         raise _unknown_format(path)
     try:
-        data = from_json(text) if suffix == ".json" else _yaml_value(path, text)
-    except DataError:
-        raise
+        data = from_json(text)
     except ValueError as error:
         raise _unknown_format(path, f" (not JSON: {error})") from error
-    model: type[Entry] = QaldEntry if suffix == ".json" else Text2SparqlEntry
-    if suffix == ".json" and isinstance(data, list):
+    model: type[Entry] = QaldEntry
+    if isinstance(data, list):
         model, data = OwnEntry, {"questions": data}
     if not isinstance(data, Mapping) or not isinstance(data.get("questions"), list):
         raise DataError(f"{path}: questions is no list", hint=f"known: {'; '.join(FORMATS)}")
@@ -201,24 +198,6 @@ def _file_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8") from error
-
-
-def _yaml_value(path: Path, text: str) -> Any:
-    """Read YAML without aliases: a few lines of aliases of aliases stand for gigabytes."""
-    import yaml
-
-    try:
-        for event in yaml.parse(text, yaml.SafeLoader) if "*" in text else ():
-            if isinstance(event, yaml.AliasEvent):
-                message = f"{path}:{event.start_mark.line + 1}: an alias: *{printable(event.anchor, 60)}"
-                raise DataError(message, hint="aliases are not read: write out what they stand for")
-        return yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        message = f"{path}:{line}: not YAML: {printable(error.problem or '', 100)}"
-        raise DataError(message, hint="look at that line") from error
-    except (yaml.YAMLError, RecursionError, OverflowError) as error:
-        raise DataError(f"{path}: not YAML: {printable(error, 200)}", hint="is it whole?") from error
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:

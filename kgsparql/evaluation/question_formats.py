@@ -26,11 +26,14 @@ from kgsparql.rdf.terms import IRI, Json, Literal, Term, Triple, iri, local_name
 
 _ABSOLUTE_IRI = re.compile(r"<.*>|[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
-_ENTITIES = {"dbr": "http://dbpedia.org/resource/", "wd": "http://www.wikidata.org/entity/"}
-"""Namespaces in which an IRI is always an entity; their usual prefixes."""
-_STRING = re.compile(r'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
-_PREFIX = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^>\s]*)>", re.IGNORECASE)
-_NAME = re.compile(r"<([^<>\s]*)>|(?<![\w:<])([\w.-]*):((?:[^\W]|[-.%()',&+!*]|\\.)*[^\W.,])")
+_ENTITIES = {
+    "wd": "http://www.wikidata.org/entity/", "dbr": "http://dbpedia.org/resource/", "res": "http://dbpedia.org/resource/"
+}  # fmt: skip
+"""Namespaces in which an IRI is always an entity, by their usual prefixes."""
+_ENTITY = re.compile(
+    r"<(http://(?:www\.wikidata\.org/entity|dbpedia\.org/resource)/[^>\s]+)>"
+    r"|\b(wd|dbr|res):((?:\\.|[^\s;.,(){}\\]|\.(?=\w))+)"
+)
 _BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct/P31>)\s+$")
 
 
@@ -177,21 +180,6 @@ class QaldEntry(Entry):
         )  # fmt: skip
 
 
-class Text2SparqlEntry(Entry):
-    """Question of TEXT2SPARQL YAML: in several languages, with the SPARQL that finds the answers."""
-
-    question: dict[str, str | None] | str
-    query: Queried = ""
-    features: list[Text] = []
-
-    def to_question(self, language: str, /) -> Question:
-        """Make the question."""
-        text = self.question if isinstance(self.question, str) else in_language(self.question, language)
-        return Question(
-            id=self.id, text=checked_question(text), type=",".join(self.features), sparql=self.query.strip()
-        )
-
-
 def in_language(texts: Mapping[str, str | None], language: str) -> str:
     """Choose the text in a language, or in a region's variety of it.
 
@@ -230,16 +218,12 @@ def topics_in(sparql: str) -> tuple[Topic, ...]:
     >>> [t.iri.value for t in topics_in("SELECT * { ?x wdt:P31 wd:Q5 . ?x wdt:P26 wd:Q42 }")]
     ['http://www.wikidata.org/entity/Q42']
     """
-    text = _STRING.sub('""', sparql)
-    prefixes = {**_ENTITIES, **dict(_PREFIX.findall(text))}
-    body, found = _PREFIX.sub(" ", text), dict[IRI, None]()
-    for match in _NAME.finditer(body):
-        whole, prefix, name = match.groups()
-        value = whole if whole is not None else prefixes.get(prefix, "") + name.replace("\\", "")
-        is_entity = value.startswith(tuple(_ENTITIES.values()))
-        if is_entity and not _BEFORE_CLASS.search(body, max(0, match.start() - 60), match.start()):
+    found = dict[IRI, None]()
+    for match in _ENTITY.finditer(sparql):
+        if not _BEFORE_CLASS.search(sparql, max(0, match.start() - 60), match.start()):
+            whole, prefix, name = match.groups()
             with suppress(IriError):
-                found[iri(value)] = None
+                found[iri(whole or _ENTITIES[prefix] + name.replace("\\", ""))] = None
     return tuple(Topic(one, _term_label(one)) for one in found)
 
 

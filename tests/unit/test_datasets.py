@@ -11,6 +11,7 @@ import pytest
 from kgsparql.errors import DataError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load, sample
+from kgsparql.evaluation.question_formats import topics_in
 from kgsparql.rdf.terms import IRI, Literal
 from tests.world import FIXTURES, XSD
 
@@ -154,7 +155,6 @@ def test_a_file_of_which_nothing_can_be_used_is_an_error(written: Any) -> None:
 def test_another_encoding_is_refused_with_the_line(written: Any) -> None:
     for content, name, line in (
         (lines(entry()).encode() + b'{"question": "caf\xe9", "answers": ["a"]}\n', "a.jsonl", 2),
-        (b"questions:\n  - id: 1\n    question: caf\xe9", "a.yml", 3),
         ('{"question": "Why?", "answers": ["a"]}'.encode("utf-16"), "a.json", 1),
     ):
         with pytest.raises(DataError, match=rf"{name}:{line}: not UTF-8"):
@@ -162,13 +162,13 @@ def test_another_encoding_is_refused_with_the_line(written: Any) -> None:
 
 
 def test_what_is_no_format_is_refused_with_those_that_are(written: Any) -> None:
-    for content, name in (("hello", "a.dat"), ("[1, 2", "a.json"), ("\x00\x01", "a.json")):
+    for content, name in (("hello", "a.dat"), ("questions: []", "a.yml"), ("[1, 2", "a.json"), ("\x00\x01", "a.json")):
         with pytest.raises(InputError, match="not a file of questions") as caught:
             written(content, name)
     for content in ('{"a": 1}', "true"):
         with pytest.raises(DataError, match="questions is no list"):
             written(content, "a.json")
-    for name in ("JSON Lines", "QALD", "TEXT2SPARQL"):
+    for name in ("JSON Lines", "QALD"):
         assert name in caught.value.hint
     text = (DATASETS / "qald.json").read_text(encoding="utf-8")
     with pytest.raises(InputError, match=r"line \d+ column \d+"):
@@ -212,38 +212,15 @@ def test_qald_in_english_and_german() -> None:
     assert [question.text for question in german.questions] == ["Wo mündet der Rhein?", "Wie lang ist die Elbe?"]
 
 
-def test_text2sparql_leaves_answers_to_its_queries() -> None:
-    dataset = load(DATASETS / "text2sparql.yml")
-    assert [question.id for question in dataset.questions] == ["1", "2", "3", "4"]
-    assert {question.answers for question in dataset.questions} == {None}
-    assert [question.type for question in dataset.questions] == ["SELECT", "SELECT,SUM", "", "ASK"]
-    german = load(DATASETS / "text2sparql.yml", language="de")
-    assert [question.text for question in german.questions] == ["Welche Städte liegen am Rhein?"]
-    assert len(german.problems) == 3
-
-
-def test_yaml_that_is_broken_or_means_harm(written: Any) -> None:
-    """Each of eight levels has ten aliases of the one before, so that the last stands for 10^8 lists."""
-    bombs = []
-    for first, level in (("[ha]", "[{}]"), ("{ha: 1}", "{{<<: [{}]}}")):
-        aliases = [f"l{n}: &l{n} " + level.format(",".join([f"*l{n - 1}"] * 10)) for n in range(1, 9)]
-        bombs.append("\n".join([f"l0: &l0 {first}", *aliases, "questions:\n  - question: {en: Where?}\n    id: *l8\n"]))
-    for content, message in (
-        ("questions:\n  - id: 1\n  bad: [", r"a\.yml:\d: not YAML"),
-        ("questions: 7", "questions is no list"),
-        ("questions:\n  - 7\n  - a: b", "none of 2 questions"),
-        ("questions: &a\n  - *a", r"a\.yml:2: an alias: \*a"),
-        ("questions: !!python/object/apply:os.system ['true']", "not YAML"),
-        *((bomb, r"a\.yml:2: an alias: \*l0") for bomb in bombs),
+def test_the_entities_of_a_query_are_its_topics() -> None:
+    for body, wanted in (
+        ("?x wdt:P50 wd:Q42 ; wdt:P31 wd:Q5", ["Q42"]),
+        ("<http://www.wikidata.org/entity/Q7> ?p ?y . ?y a <http://dbpedia.org/resource/Kind>", ["Q7"]),
+        ("res:U.S._Route_20 dbo:by dbr:Route_\\(X\\). dbr:Ulm dbo:b ?y", ["U.S._Route_20", "Route_(X)", "Ulm"]),
+        ("?x dbo:starring <http://dbpedia.org/resource/Casablanca_(film)> .", ["Casablanca_(film)"]),
     ):
-        with pytest.raises(DataError, match=message) as caught:
-            written(content, "a.yml")
-        assert len(str(caught.value)) < 500
-    own = "  - question: {{en: 'Where is {0}?'}}\n    query: {{sparql: 'ASK {{}}'}}\n    {1}\n"
-    uses = ("features: [SELECT, 2]", "features: [[SELECT]]", f"id: 0x{'f' * 9000}")
-    dataset = written("questions:\n" + "".join(own.format(n, use) for n, use in enumerate(uses)), "a.yml")
-    assert [question.type for question in dataset.questions] == ["SELECT,2"]
-    assert ["valid string" in dataset.problems[0].message, "4300 digits" in dataset.problems[1].message] == [True, True]
+        found = [topic.iri.value.rpartition("/")[2] for topic in topics_in(f"SELECT * {{ {body} }}")]
+        assert found == wanted, body
 
 
 def test_a_sample_is_the_same_every_time_and_equal_by_hops() -> None:

@@ -56,7 +56,7 @@ def test_queries_find_gold_answers_in_memory_on_disk_and_at_an_endpoint(rivers: 
 
 
 def test_answers_are_filled_from_sparql_and_a_refused_query_says_why(rivers: KnowledgeBase) -> None:
-    filled = answered(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers)
+    filled = answered(load(FIXTURES / "datasets" / "sparql_only.jsonl"), rivers)
     assert [question.id for question in filled.questions] == ["1", "4"]
     first, second = (question.answers for question in filled.questions)
     named = {(IRI(R + name), name) for name in ("Basel", "Bonn", "Cologne")}
@@ -102,4 +102,4 @@ def test_answers_of_several_columns_are_the_iris_and_none_are_of_another_graph(r
 def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
     assert missing_share(load(RIVERS), rivers) == pytest.approx(1 / 9)
     assert missing_share(load(FIXTURES / "nobel_questions.jsonl"), rivers) == 1.0
-    assert missing_share(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers) == 0.0
+    assert missing_share(load(FIXTURES / "datasets" / "sparql_only.jsonl"), rivers) == 0.0
