@@ -107,7 +107,7 @@ def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
     for name in ("noise", "label_predicates", "predicate_label_links", "type_predicates", "degree_predicate"):
         assert getattr(other, name) == getattr(wikidata, name) != getattr(UNKNOWN, name)
     assert (other.external_ids, other.has_many_labels) == (True, True)
-    assert (other.text_search, other.needs_contact, other.errors_per_minute) == ("none", False, None)
+    assert (other.text_search, other.needs_contact, other.errors_per_minute) == ("ql:has-word", False, None)
 
 
 def test_every_profile_that_is_shipped_says_where_it_is_from_and_no_noise_is_known_anyway() -> None:

@@ -27,7 +27,7 @@ from kgsparql.errors import (
     redacted,
     without,
 )
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning, known_endpoints
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, in_words, message_in, retry_after_s
 from kgsparql.rdf.terms import Json, printable
@@ -260,13 +260,17 @@ def meaning_of(reply: HttpReply, request: SparqlRequest) -> Meaning | None:
     ``None`` for results, and for errors of the query or the URL.
     """
     status, words = status_of(reply), reply.body[:_READ_FOR_MEANING].decode("utf-8", "replace").lower()
-    for meaning in request.profile.statuses:
+    profile = request.profile
+    engine = known_endpoints().engine_of(request.url, reply) if status >= 400 and profile.engine else None
+    if engine is not None and engine.name != profile.engine:
+        profile = profile.on(engine)
+    for meaning in profile.statuses:
         if meaning.status == status and meaning.says.lower() in words:
             return meaning.means
     # A server may repeat the whole query before it says what was wrong with it.
     said = f"{excerpt(reply.body, request)} {excerpt(trace_in(reply.body), request)}"
     # A 429 may mean too much time, too: where the engine is known, its profile says by which words to tell.
-    is_late = (status >= 500 or (status == 429 and not request.profile.engine)) and OUT_OF_TIME.search(said)
+    is_late = (status >= 500 or (status == 429 and not profile.engine)) and OUT_OF_TIME.search(said)
     if is_late or status in {408, 504}:
         return "out of time"
     if status == 429 or (status == 405 and "retry-after" in reply.headers):

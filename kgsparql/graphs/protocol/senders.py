@@ -473,4 +473,4 @@ def _entry_of(reply: HttpReply) -> Json:
 def reply_of(kept: Mapping[str, Any]) -> HttpReply:
     """Return the reply that was kept."""
     body = str(kept["body"]).encode("utf-8", "surrogateescape")
-    return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
+    return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]), is_kept=True)
