@@ -1,7 +1,8 @@
 """Wikidata's query service as its rules are known: a real engine behind a proxy that throttles, strikes and bans.
 
 Each client (told by its User-Agent) may use 60 seconds of query time a minute and saves up 120 at most, may make 30
-errors a minute, 60 saved up, and have 5 queries running. Over it, 429 and Retry-After. A request inside that time is a
+errors a minute, 60 saved up, and have 5 queries running; since 2026 it may also make 200 requests a minute if it names
+a contact, and 10 if it does not. Over it, 429 and Retry-After. A request inside that time is a
 strike, and more strikes than are let pass are a ban. A query ends after 60 seconds, a URL may have 1 MB.
 
 It has the manners of Blazegraph, or those of QLever, to which it may turn at any time: 429 for a query that took too
@@ -22,7 +23,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -44,13 +45,14 @@ from tests.endpoints.servers import oxigraph_serve, store_of
 QUERY_SECONDS, QUERY_BURST = 60.0, 120.0
 ERRORS, ERRORS_BURST = 30.0, 60.0
 QUERY_TIMEOUT_S = 60.0
+REQUESTS, REQUESTS_WITHOUT_CONTACT = 200, 10
 MOST_AT_ONCE = 5
 MOST_URL = 1_000_000
 WIKIDATA, WIKIBASE = "http://www.wikidata.org/", "http://wikiba.se/ontology#"
 Manners = Literal["Blazegraph", "QLever"]
 MAY_STRIKE = 1
 """Requests inside the time of a Retry-After that are let pass with another 429."""
-IMPOLITE = ("strikes", "without contact", "bans")
+IMPOLITE = ("strikes", "bans")
 """Figures that are 0 for a client that keeps limits."""
 _NAMES = {"http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#altLabel"}
 _CONTACT = re.compile(r"\S+@\S+\.\S+|https?://\S+")
@@ -68,16 +70,18 @@ class _Client:
     closed_until: float = 0.0
     strikes: int = 0
     is_banned: bool = False
+    came: list[float] = field(default_factory=list)
 
     def refill(self, now: float) -> None:
         minutes, self.at = (now - self.at) / 60, now
         self.seconds = min(QUERY_BURST, self.seconds + minutes * QUERY_SECONDS)
         self.errors = min(ERRORS_BURST, self.errors + minutes * ERRORS)
+        self.came = [at for at in self.came if at > now - 60]
 
-    @property
-    def wait_s(self) -> float:
+    def wait_s(self, most: int) -> float:
         """Until there is something left again."""
-        return max(0.0, -self.seconds * 60 / QUERY_SECONDS, -self.errors * 60 / ERRORS)
+        left_s = self.came[-most] + 60 - self.at if len(self.came) >= most else 0.0
+        return max(0.0, left_s, -self.seconds * 60 / QUERY_SECONDS, -self.errors * 60 / ERRORS)
 
 
 class WikidataSimulator(Proxy):
@@ -116,7 +120,9 @@ class WikidataSimulator(Proxy):
         """What a polite client knows of this service, in seconds of our clock."""
         known = known_endpoints().named("wikidata") if self._search else EndpointProfile(is_public=True, has_union=True)
         limited = replace(
-            known, name="simulated Wikidata", urls=(), hosts=(), needs_contact=True, concurrency=1,
+            known, name="simulated Wikidata", urls=(), hosts=(), concurrency=1,
+            requests_per_minute=int(REQUESTS * self.speed),
+            requests_without_contact=int(REQUESTS_WITHOUT_CONTACT * self.speed),
             errors_per_minute=int(ERRORS * self.speed), timeout_s=QUERY_TIMEOUT_S / self.speed,
         )  # fmt: skip
         return replace(limited, **more)
@@ -160,17 +166,17 @@ class WikidataSimulator(Proxy):
             client.is_banned = client.is_banned or client.strikes > MAY_STRIKE
         if client.is_banned:
             return sends(reply(b"You have been banned until tomorrow.", status="403 Forbidden", type="text/plain"))
-        if _CONTACT.search(agent) is None:
-            return sends(reply(_PLEA, status="403 Forbidden", type="text/plain"))
-        if now < client.closed_until or client.wait_s or request.at_once > MOST_AT_ONCE:
-            return self._throttles(client, now)
+        wait_s = client.wait_s(REQUESTS_WITHOUT_CONTACT if _CONTACT.search(agent) is None else REQUESTS)
+        if now < client.closed_until or wait_s or request.at_once > MOST_AT_ONCE:
+            return self._throttles(client, now, wait_s)
+        client.came.append(client.at)
         if len(request.path) > MOST_URL:
             return sends(reply(b"", status="414 URI Too Long", type="text/html"))
         return self._runs(client)
 
-    def _throttles(self, client: _Client, now: float) -> Fault:
+    def _throttles(self, client: _Client, now: float, wait_s: float) -> Fault:
         self.throttled += 1
-        left_s = max(client.closed_until - now, client.wait_s / self.speed)
+        left_s = max(client.closed_until - now, wait_s / self.speed)
         wait = max(1, math.ceil(left_s))  # the header has whole seconds, and the client's are ours
         client.closed_until = max(client.closed_until, now + wait)
         header = f"Retry-After: {wait}"

@@ -61,8 +61,8 @@ _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers may refuse a parameter that they do not know."""
 _TOLD = (
     "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s",
-    "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
-    "external_ids", "elsewhere",
+    "requests_per_minute", "requests_without_contact", "errors_per_minute", "max_solutions", "chunk_size", "keep_s",
+    "label_predicates", "noise", "external_ids", "elsewhere",
 )  # fmt: skip
 """The fields of a profile that ``info -f json`` tells."""
 

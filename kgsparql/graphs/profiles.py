@@ -71,6 +71,7 @@ class EndpointProfile:
     :param timeout_s: how long the server lets a query run.
     :param timeout_unit: of the parameter ``timeout`` by which an engine is told how long a query may take.
     :param pause_s: between the end of a query and the next.
+    :param requests_per_minute: that it takes of one client; of one that names no contact ``requests_without_contact``.
     :param errors_per_minute: from which on a client is banned.
     :param hosts: all endpoints there are of this service; ``*.`` at the beginning stands for every name below one.
     :param signs: by which it is recognised: ``Header: how its value begins``, ``URL: part of its host and path``,
@@ -107,6 +108,8 @@ class EndpointProfile:
     timeout_unit: TimeoutUnit = "none"
     concurrency: int = 4
     pause_s: float = 0.0
+    requests_per_minute: int | None = None
+    requests_without_contact: int | None = None
     errors_per_minute: int | None = None
     hosts: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()

@@ -95,11 +95,8 @@ def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
     throttled = StatusMeaning(status=405, means="throttled")
     assert set(dbpedia.statuses) - set(virtuoso.statuses) == {throttled}
     assert set(virtuoso.statuses) < set(dbpedia.statuses)
-    assert (scholarly.needs_contact, scholarly.errors_per_minute, scholarly.aliases) == (
-        True,
-        30,
-        ("wikidata-scholarly",),
-    )
+    assert (scholarly.requests_per_minute, scholarly.requests_without_contact) == (200, 10)
+    assert (scholarly.errors_per_minute, scholarly.aliases) == (30, ("wikidata-scholarly",))
     assert scholarly.urls == ("https://query-scholarly.wikidata.org/sparql",)
     assert engine_named("QLever").statuses == (StatusMeaning(status=429, means="out of time", says="timed out"),)
 
@@ -287,4 +284,5 @@ def test_a_table_fills_every_field(file: Path) -> None:
         "pause_s",
         "token_env",
         "headers",
+        "needs_contact",
     }

@@ -41,6 +41,7 @@ ACCEPT: Mapping[Form, str] = {
     "SELECT": _RESULTS, "ASK": _RESULTS, "CONSTRUCT": _TRIPLES, "DESCRIBE": _TRIPLES, "DESCRIPTION": "text/turtle",
 }  # fmt: skip
 CONTACT_VARIABLE = "KGSPARQL_CONTACT"  # names who asks, for the operators of an endpoint: an e-mail address or a URL
+GIVE_CONTACT = f"export {CONTACT_VARIABLE}=you@example.org"
 _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'*-~]+", re.ASCII)
 _HINTS = {
     406: "it must give results as SPARQL JSON or XML, and triples as N-Triples or Turtle",
@@ -161,7 +162,7 @@ def checked_contact(url: str, *, needed: bool) -> str:
     elif needed and not contact:
         message = f"{url} is asked only by those who say how they can be reached"
     if message:
-        raise OptionError(message, hint=f"export {CONTACT_VARIABLE}=you@example.org (or the URL of a page about you)")
+        raise OptionError(message, hint=f"{GIVE_CONTACT} (or the URL of a page about you)")
     return contact
 
 
@@ -208,7 +209,7 @@ def built_request(
 
 def contact_hint(said: str, otherwise: str) -> str:
     """Hint at the contact, where a server's words are about who asks."""
-    return f"say who asks: export {CONTACT_VARIABLE}=you@example.org" if _AGENT.search(said) else otherwise
+    return f"say who asks: {GIVE_CONTACT}" if _AGENT.search(said) else otherwise
 
 
 def trace_in(body: bytes) -> bytes:
