@@ -63,6 +63,23 @@ def test_show_takes_a_label_an_iri_and_a_curie_of_the_file_itself(run: Run, smal
     assert '—claims→ <<( e:a e:p "x"@en )>>' in run("show", "e:bob", "-k", small).stdout
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("http://e.org/Café", "http://e.org/Caf%C3%A9"), ("http://e.org/Caf%c3%a9", "http://e.org/Caf%C3%A9"),
+     ("http://e.org/S%C3%A3o_(x)", "http://e.org/São_(x)"), ("http://e.org/a(b)", "http://e.org/a%28b%29"),
+     ("http://e.org/l%C3%A9", "http://e.org/l%c3%a9"), ("http://e.org/a%20b", ""), ("http://e.org/Cafe", "")],
+)  # fmt: skip
+def test_an_iri_that_differs_by_its_percent_encoding_is_named(run: Run, tmp_path: Path, asked: str, meant: str) -> None:
+    iris = ("Caf%C3%A9", "São_(x)", "a%28b%29", "l%c3%a9", "a%2520b")
+    (tmp_path / "g.nt").write_text(
+        "".join(f"<http://e.org/{iri}> <http://e.org/p> 'v' .\n".replace("'", '"') for iri in iris)
+    )
+    for command in (("show", asked), ("ask", "What is it?", "-e", asked, "--no-model")):
+        done = run(*command, "-k", tmp_path / "g.nt")
+        assert (done.exit_code, "is not in the graph" in done.stderr) == (3, True), done.stderr
+        assert (f"hint: did you mean <{meant}>?" in done.stderr) is bool(meant), done.stderr
+
+
 def test_L41_show_says_what_it_left_out_and_an_ambiguous_label_is_no_silent_pick(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "hub.nt"
     file.write_text("".join(f"<http://e/{i}> <http://e/p> <http://e/hub> .\n" for i in range(300)))
