@@ -46,6 +46,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 
 OWN_BASE = "file:"
 SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values, which takes more time for each
+MANY_TRIPLES, _TRIPLE_BYTES = 30_000_000, 100  # a triple has 100 to 150 bytes in N-Triples, half as many in Turtle
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _MOST_COMPARED = 1_000
 
@@ -201,6 +202,17 @@ def left_out(directory: str | Path) -> str:
     inner = {file.parent.name for file in path.glob("*/*") if has_rdf_suffix(file) and file.parent.name[0] != "."}
     shown = printable(", ".join(sorted(inner)), 400)
     return f"{printable(str(path), 200)}: what is in directories of it is not read: {shown}" if inner else ""
+
+
+def note_on_size(files: Iterable[RdfFile]) -> str:
+    """Say of files that are too large for the engine that is here what to do; empty for others."""
+    triples = sum(file.unpacked_size for file in files) // _TRIPLE_BYTES
+    if triples < MANY_TRIPLES:
+        return ""
+    return (
+        f"some {triples / 1e6:,.0f} million triples: from about {MANY_TRIPLES / 1e6:.0f} million on an engine of its own "
+        "answers faster (QLever, Virtuoso, GraphDB): load the files there, and ask it by -k URL (docs/scale.md)"
+    )
 
 
 @contextlib.contextmanager

@@ -230,6 +230,21 @@ def test_what_was_loaded_and_skipped_is_told_by_load_info_and_answers(run: Run, 
     assert run("find", "ann", "-k", small, "--embedder", "none").stdout.startswith("ex:a ! Ann")
 
 
+def test_loading_says_from_what_size_on_another_engine_is_better(
+    run: Run, tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    better = "from about 30 million on an engine of its own answers faster (QLever, Virtuoso, GraphDB)"
+    for size, said in ((2_999_999_999, False), (4_000_000_000, True)):
+        with (tmp_path / "big.nt").open("wb") as file:
+            file.truncate(size)  # of zeros, which are no statement and take no place
+        done = run("load", tmp_path / "big.nt", "--store", tmp_path / "store")
+        assert (done.exit_code, f"some 40 million triples: {better}" in done.stderr) == (4, said)
+        assert ("ask it by -k URL (docs/scale.md)" in done.stderr) is said
+    monkeypatch.setattr("kgsparql.graphs.files.MANY_TRIPLES", 1)
+    monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1)
+    assert [run("info", "-k", small).stderr.count("ask it by -k URL") for _ in range(2)] == [1, 0]
+
+
 def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:
     examples = json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"]
     assert len(examples) == 4
