@@ -210,8 +210,8 @@ def note_on_size(files: Iterable[RdfFile]) -> str:
     if triples < MANY_TRIPLES:
         return ""
     return (
-        f"some {triples / 1e6:,.0f} million triples: from about {MANY_TRIPLES / 1e6:.0f} million on an engine of its own "
-        "answers faster (QLever, Virtuoso, GraphDB): load the files there, and ask it by -k URL (docs/scale.md)"
+        f"some {triples / 1e6:,.0f} million triples: from about {MANY_TRIPLES / 1e6:.0f} million on an engine of its "
+        "own answers faster (QLever, Virtuoso, GraphDB): load the files there, and ask it by -k URL (docs/scale.md)"
     )
 
 
