@@ -175,6 +175,20 @@ class Reading:
 
 
 @frozen
+class Choice:
+    """A likely reading of a question that is in doubt.
+
+    :param reading: what it takes the question for, in words.
+    :param count: how many things or rows it comes to; 1 for a number, or a yes or no.
+    :param first: the first of these, as a person reads them.
+    """
+
+    reading: str
+    count: int
+    first: tuple[str, ...]
+
+
+@frozen
 class Retrieval:
     """What a method found.
 
@@ -185,7 +199,8 @@ class Retrieval:
     :param is_judged: the gaps are all that there are.
     :param support: how clearly the question was read, as far as the method says; ``None`` where it does not.
     :param confidence: how likely the best candidates are right, once that was weighed.
-    :param readings: lists the ways to read the question, where the method knows more than the evidence shows.
+    :param readings: lists the ways to read the question, where the method knows more than the evidence shows; with
+        ``True`` it looks for further ones, too.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -197,7 +212,7 @@ class Retrieval:
     is_judged: bool = False
     support: Support | None = None
     confidence: float = 0.0
-    readings: Callable[[], Sequence[Reading]] | None = field(default=None, repr=False, compare=False)
+    readings: Callable[[bool], Sequence[Reading]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def best_item(self) -> EvidenceItem | None:
@@ -218,6 +233,8 @@ class Answer:
         carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     :param gaps: what of the question the answer does not account for; there is none in an answer that is `answered`.
+    :param choices: where it is in doubt, the likely readings of the question, the likeliest first: asked again with
+        ``reading=2``, the second is the answer.
     :param confidence: how likely the answer, or the best candidate, is right, in [0, 1]; 0 where there is none.
     :param signals: what the confidence rests on, each in [0, 1] and 1 at best.
     :param computed: what a query plan came to: its rows, the query, and whether the facts give the same value again.
@@ -247,6 +264,7 @@ class Answer:
     fallbacks: tuple[Fallback, ...] = ()
     is_ranked: bool = False
     gaps: tuple[Gap, ...] = ()
+    choices: tuple[Choice, ...] = ()
     confidence: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
     computed: Computed | None = None

@@ -46,6 +46,7 @@ ExcerptObject = TypedDict(
 )
 NoteObject = TypedDict("NoteObject", {"code": str, "text": str})
 GapObject = TypedDict("GapObject", {"code": str, "words": str, "text": str})
+ChoiceObject = TypedDict("ChoiceObject", {"reading": str, "count": int, "first": list[str]})
 FallbackObject = TypedDict("FallbackObject", {"purpose": str, "reason": str})
 
 
@@ -173,7 +174,8 @@ class AnsweredObject(TypedDict):
     it is not sure its best candidate; 0 where there is none. `details` is for what explains an answer, and may grow
     within a version: `signals` is what the confidence rests on. `prose` is what the model says of the answer, sentences
     that hold by what they cite; `usage.dropped_sentences` is how many did not. `sure`: nothing is in doubt, else
-    `gaps` says what is; `not_understood` is their old name, which goes with the next version.
+    `gaps` says what is; `not_understood` is their old name, which goes with the next version. `choices` are then the
+    likely readings of the question, with what each comes to: asked with `reading` 2, the second is the answer.
     """
 
     schema_version: int
@@ -206,6 +208,7 @@ class AnsweredObject(TypedDict):
     computed: ComputedObject | None
     gaps: list[GapObject]
     not_understood: list[GapObject]
+    choices: list[ChoiceObject]
     notes: list[NoteObject]
     fallbacks: list[FallbackObject]
     prose: list[str]
@@ -286,7 +289,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         trust=answer.trust and asdict(answer.trust),
         details={"signals": {name: round(value, 4) for name, value in answer.signals.items()}},
         computed=_computed_object(answer, term),
-        gaps=gaps, not_understood=gaps,
+        gaps=gaps, not_understood=gaps, choices=[_object_of(ChoiceObject, one) for one in answer.choices],
         notes=[_object_of(NoteObject, note, text=str(note)) for note in answer.notes],
         fallbacks=[_object_of(FallbackObject, one) for one in answer.fallbacks],
         error=answer.error and error_json(answer.error),

@@ -66,6 +66,7 @@ class AskOptions:
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param language: of the question: ``de``; empty if its words are to tell.
+    :param reading: which of an answer's ``choices`` is meant, from 1 on; no model is asked then. 0: the likeliest.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
@@ -86,6 +87,7 @@ class AskOptions:
     complete: bool = True
     min_confidence: float = 0.0
     language: str = ""
+    reading: int = 0
     after: Before | Answer | None = None
     direction: Directions = "both"
     budget: Budget = field(default_factory=Budget)

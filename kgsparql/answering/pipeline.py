@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Retrieval, Status
+from kgsparql.answering.choices import chosen_by_number, likely_readings
 from kgsparql.answering.confidence import calibration, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
@@ -65,7 +66,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
     session.only_evidence = True
-    found, session = _found_in_session(retriever, session)
+    found, session, _ = _found_in_session(retriever, session)
     judged, draft, known = _judged_draft(found, retriever.compose(found, session), session)
     ranked = Answer(
         session.question, "answered", "", draft.answers, evidence=judged.evidence, linked=session.links,
@@ -85,21 +86,28 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     :raises UnreachableError: if the only graph fails before there is any evidence; if a model fails that is required.
     :raises CancelledError: if the session was stopped.
     """
-    found, session = _found_in_session(retriever, session, drafts=True)
+    found, session, first = _found_in_session(retriever, session, drafts=True)
     made = with_prose(_answer_of(found, retriever, session), session)
+    if made.gaps and not session.reading and not session.notes.partial:
+        made = replace(made, choices=tuple(one.choice for one in likely_readings(first, session)))
     session.emit(Finished(status=made.status, answer=made))
     return made
 
 
-def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = False) -> tuple[Retrieval, Session]:
-    """Return what is found without a model, or by what a model chooses; and the session in which it was found.
+def _found_in_session(
+    retriever: Retriever, session: Session, *, drafts: bool = False
+) -> tuple[Retrieval, Session, Retrieval]:
+    """Return what is found, by what a model or a person chooses; the session of it; and what is found without them.
 
     :param drafts: the answer without the model is emitted before it is asked.
     """
     again, drafting = session.anew(), replace(session, model=None)
     found = _verified_retrieval(retriever, drafting)
+    if session.reading:
+        chosen = chosen_by_number(session.reading, found, drafting)
+        return _with_descriptions(without_lost_items(chosen, drafting), drafting), drafting, found
     if session.model is None or session.notes.partial:
-        return found, drafting
+        return found, drafting, found
     is_sure = False
     if drafts:
         drafted = _answer_of(found, retriever, drafting.anew())
@@ -111,7 +119,7 @@ def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = 
             one.trust = trust
             one.notes.extend([] if told is None else [told])
         if trust is None or not trust.chooses:
-            return found, replace(drafting, writer=None)
+            return found, replace(drafting, writer=None), found
     standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     asking.is_draft_sure = is_sure
@@ -120,16 +128,16 @@ def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = 
     except (*GRAPH_FAILED, *MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise
-        return found, _standing_draft(standing, asking, error.message, f"{error.message} [{error.code}]")
+        return found, _standing_draft(standing, asking, error.message, f"{error.message} [{error.code}]"), found
     if asking.notes.partial and not session.require_model:
-        return found, _standing_draft(standing, asking, asking.notes.why_partial)
+        return found, _standing_draft(standing, asking, asking.notes.why_partial), found
     if made is not None:
-        return made, asking
+        return made, asking, found
     asked = replace(drafting, model=session.model, rounds=asking.rounds)
     if found.candidates and asking.is_trusted:
-        return replace(found, gaps=(*found.gaps, NONE_FITS)), asked
+        return replace(found, gaps=(*found.gaps, NONE_FITS)), asked, found
     asked.notes.append(NONE_FITS.text, code="nothing_chosen")
-    return found, asked
+    return found, asked, found
 
 
 def _standing_draft(standing: Session, asking: Session, why: str, cause: str = "") -> Session:
@@ -256,6 +264,8 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     unlike: list[Gap] = []
     is_whole = is_judged and not session.notes.partial  # before a look at classes, which may fail
     with session.within_budget(), suppress(QueryError):
+        if session.reading:  # a person has read what it leaves out
+            return replace(made, confidence=own.probability(signals_of(support, (), made.best, is_computed=False)))
         unlike += class_gaps([one.term for one in made.best] if made.status == "answered" else [], session)
         unlike += unused_words(made, session) if made.status in {"answered", "not_in_graph"} else ()
         is_none = made.status == "answered" and {one.label for one in made.best} <= {"false", "0"}

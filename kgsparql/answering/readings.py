@@ -118,7 +118,7 @@ def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> 
     :raises ModelReplyError: for a reply that cannot be used.
     :raises BudgetExceededError: if the budget does not hold the call.
     """
-    listed = list(found.readings()) if found.readings is not None else readings_in(found, session)
+    listed = list(found.readings(True)) if found.readings is not None else readings_in(found, session)
     return _Talk(retriever, found, session, listed).outcome()
 
 

@@ -72,6 +72,7 @@ class Session:
     :param same: what one of several graphs says is the same as a linked entity.
     :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
+    :param reading: the number of the reading that a person has chosen; 0 for none.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param looked_at: what was read of the sets that the question names, to plan it.
     :param only_evidence: no answer is wanted, but evidence to read: paths are walked beside a plan that has all.
@@ -95,6 +96,7 @@ class Session:
     passages: Passages = field(default_factory=Passages)
     direction: Directions = "both"
     min_confidence: float = 0.0
+    reading: int = 0
     rounds: int = 0
     is_linked: bool = False
     only_evidence: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,10 +57,24 @@ LogOption = Annotated[
 ]
 HostOption = Annotated[str, c.option("--host ADDRESS", "Another address; needs KGSPARQL_TOKEN, or makes a token.")]
 
+_TOLD_FILE = "told-how-to-add-a-model"  # of the cache directory: who was told is not told again
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
-    "OpenAI-compatible server; --no-model hides this"
+    "OpenAI-compatible server"
 )
+
+
+def how_to_add_once() -> str:
+    """Say how to ask a model; empty where that was said before on this machine."""
+    from kgsparql.resources import cache_directory
+
+    told = cache_directory() / _TOLD_FILE
+    if told.exists():
+        return ""
+    with suppress(OSError):  # a cache that cannot be written to: it is said again
+        told.parent.mkdir(parents=True, exist_ok=True)
+        told.touch()
+    return HOW_TO_ADD
 
 
 @dataclass(frozen=True)
@@ -150,6 +164,7 @@ class ModelOptions:
         str | None, _model_option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")
     ] = None
     no_model: Annotated[bool, _model_option("--no-model", "Use no language model.")] = False
+    temperature: Annotated[float, _model_option("--temperature", "0 for the likeliest replies.", min=0, max=2)] = 0.0
     reply_tokens: Annotated[int, _model_option("--reply-tokens", "The longest reply, reasoning included.", min=16)] = (
         4096
     )
@@ -177,7 +192,7 @@ class ModelOptions:
         """Whether the user, or the environment, names a model or a server of models."""
         return any((self.model, self.base_url, *map(os.environ.get, ("KGSPARQL_MODEL", "OPENAI_BASE_URL"))))
 
-    def opened(self) -> LanguageModel | None:
+    def opened(self, *, seed: int = 0) -> LanguageModel | None:
         """Open the model; ``None`` if none is named, or none is wanted."""
         if self.no_model and (self.model or self.base_url):
             raise OptionError("--no-model together with a model", hint="leave out one of them")
@@ -185,13 +200,14 @@ class ModelOptions:
             if self.require_model:
                 raise OptionError("--require-model without a model", hint="name one with -m MODEL")
             return None
-        if not math.isfinite(self.model_timeout):
-            raise OptionError(f"--model-timeout {self.model_timeout}: not a number", hint="leave it out: 60 s")
+        for option, value in (("--temperature", self.temperature), ("--model-timeout", self.model_timeout)):
+            if not math.isfinite(value):
+                raise OptionError(f"{option} {value}: not a number", hint="leave it out for the usual one")
         from kgsparql.models.language_model import open_model
 
         return open_model(
             self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,
-            reply_tokens=self.reply_tokens,
+            temperature=self.temperature, reply_tokens=self.reply_tokens, seed=seed,
         )  # fmt: skip
 
 
@@ -262,7 +278,7 @@ def opened_to_ask(
     if model.trial is not None:
         own["trial"] = model.trial
     budget = limits.budget()
-    used = model.opened()
+    used = model.opened(seed=getattr(how, "seed", 0))
     load(own["retriever"], own.get("options"))
     opened = graph.opened(lang=how.lang, embedder=how.embedder, fresh=model.fresh)
     with used or nullcontext(), opened as knowledge:

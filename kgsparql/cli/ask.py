@@ -17,12 +17,12 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import (
-    HOW_TO_ADD,
     GraphOptions,
     LimitOptions,
     LogOption,
     MethodOption,
     ModelOptions,
+    how_to_add_once,
     logged_answer,
     opened_to_ask,
 )
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
+_ONE_A_LINE = "one a line: kgsparql ask - -k data.ttl < questions.txt"
 _MOST_WAITED_S = 600.0  # for an endpoint or a model server that says when to come back, since the last answer
 
 
@@ -72,6 +73,7 @@ class AnswerOptions:
             "Below the answer, a sentence or two of the model's, each checked against what it cites.",
         ),
     ] = False
+    complete: c.CompleteOption = True
     embedder: Annotated[
         str,
         c.option(
@@ -87,6 +89,10 @@ class AnswerOptions:
     language: Annotated[
         str, c.option("--language CODE", "Of the question: de, en, es, fr.", show_default="its words tell")
     ] = ""
+    seed: Annotated[int, c.option("--seed", "Of what the model draws by chance.")] = 0
+    reading: Annotated[
+        int, c.option("--reading N", "Which reading is meant: the number of one that is listed under a doubt.", min=0)
+    ] = 0
     min_confidence: Annotated[
         float, c.option("--min-confidence P", "No sure answer, where it is less likely to be right.", min=0, max=1)
     ] = 0.0
@@ -98,6 +104,7 @@ class AnswerOptions:
         bool, c.option("--safe-cells", "In CSV, put ' before a cell that a spreadsheet would calculate.")
     ] = False
     log: LogOption = None
+    reproducible: Annotated[bool, c.option("--reproducible", "Leave out what differs between runs.")] = False
     verbose: Annotated[int, c.option("-v --verbose", "Show the steps on stderr; -vv also every query.", count=True)] = 0
 
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
@@ -139,15 +146,18 @@ def ask(
     with opened_to_ask(graph, model, limits, how, emit=emit) as (knowledge, opened):
         asking = opened.about(map(knowledge.resolve, how.entity or ()))
         rendered = partial(_rendered_answer, form=form, how=how, told_graphs=len(graph.sources) > 1)
-        without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
+        is_told = asking.model is None and not (model.no_model or graph.quiet)
+        without = how_to_add_once() if is_told else ""
         if question == "-":
             graph.say(without)
             _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
             return
         answer = logged_answer(knowledge, question, asking, how.log)
-        result = rendered(answer, verbose=how.verbose)
         graph.say(without)
-        c.write(result, how.output)
+        c.write(rendered(answer, verbose=how.verbose), how.output)
+        if is_drafted and (number := _number_typed(answer)):
+            answer = logged_answer(knowledge, question, replace(asking, reading=number), how.log)
+            c.write(rendered(answer, verbose=how.verbose), None)
         if form in {"plain", "csv", "sparql"}:
             unsaid = answer.text.splitlines()[:1] if answer.gaps else []
             unsaid += [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
@@ -158,11 +168,34 @@ def ask(
         raise typer.Exit(code)
 
 
+def _number_typed(answer: Answer) -> int:
+    """Ask who sits at a terminal which reading is meant; 0 for none of them."""
+    if not answer.choices or not sys.stdin.isatty():
+        return 0
+    typer.echo(f"Which is meant? 1 to {len(answer.choices)}, or Enter for none: ", nl=False, err=True)
+    return _number_of(sys.stdin.readline(), answer)
+
+
+def _number_of(typed: str, answer: Answer) -> int:
+    """Read the number of one of the choices of an answer; 0 for other texts."""
+    number = int(typed) if re.fullmatch(r"\s*[1-9]\s*", typed) else 0
+    return number if number <= len(answer.choices) else 0
+
+
+def _as_typed(question: str, doubted: Answer | None) -> tuple[str, int]:
+    """Return the question and the reading that are meant: those of the answer before, where its number was typed."""
+    number = 0 if doubted is None else _number_of(question, doubted)
+    return (doubted.question if doubted is not None and number else question), number
+
+
 def _rendered_answer(answer: Answer, *, form: str, how: AnswerOptions, told_graphs: bool, verbose: int = 0) -> str:
     from kgsparql.rendering import render
     from kgsparql.rendering.rows import safe_cells
 
-    at = datetime.now(UTC).isoformat(timespec="seconds") if form == "trig" else ""
+    at = "" if how.reproducible or form != "trig" else datetime.now(UTC).isoformat(timespec="seconds")
+    if how.reproducible:
+        differing = dict.fromkeys(("seconds", "cached_calls", "prepared"))
+        answer = replace(answer, usage={**answer.usage, **differing})
     made = render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
     return safe_cells(made) if how.safe_cells and form == "csv" else made
 
@@ -228,30 +261,30 @@ def _answer_lines(
     if (first := next(lines, None)) is None:
         if how.interactive:
             return
-        raise NotFoundError(
-            "no question came from stdin", hint="one a line: kgsparql ask - -k data.ttl < questions.txt"
-        )
+        raise NotFoundError("no question came from stdin", hint=_ONE_A_LINE)
     codes: set[int] = set()
     before: Answer | None = None
+    doubted: Answer | None = None
     waiting = _Waiting(0.0 if how.interactive else _MOST_WAITED_S)
 
     def answer_of(question: str) -> Answer | KgsparqlError:
+        asked, number = _as_typed(question, doubted if how.interactive else None)
         try:
-            return logged_answer(knowledge, question, replace(asking, after=before), how.log)
+            return logged_answer(knowledge, asked, replace(asking, after=before, reading=number), how.log)
         except CancelledError:
             raise
         except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
             return c.as_ours(raised, debug=debug)
 
     def result_of(line: AskedLine) -> str:
-        nonlocal before
+        nonlocal before, doubted
         found: Answer | KgsparqlError | None = line.error
         if line.question and found is None:
             found = waiting.answer_of(partial(answer_of, line.question))
         if isinstance(found, KgsparqlError):
             codes.add(found.exit_code)
         elif found is not None:
-            before = found if how.interactive and found.linked else before
+            before, doubted = found if how.interactive and found.linked else before, found
             codes.add(_exit_code(found))
         return _line_result(line, found, form, rendered)
 

@@ -43,10 +43,13 @@ def plain_answers(answer: Answer) -> list[str]:
 
 
 def answer_rows(answer: Answer) -> list[list[str]]:
-    """Return a row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
+    """Return a row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none.
+
+    In doubt there is one for each candidate, and none is best.
+    """
     best, rows = set(() if answer.gaps else answer.best), []
     reason = _reason_of(answer)
-    for rank, one in enumerate(answer.answers, 1):
+    for rank, one in enumerate(answer.answers if answer.gaps else answer.best, 1):
         term = term_json(one.term, one.label)
         rows.append([
             answer.status, str(rank), "true" if one in best else "false", printable(one.label, _CELL_LENGTH),

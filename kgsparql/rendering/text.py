@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql import events as e
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, more_text
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Choice, more_text
 from kgsparql.dataclasses import replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.verbalising import triple_text
@@ -20,6 +20,7 @@ from kgsparql.rendering.rows import aligned_table, markdown_table, table_line, w
 
 # -- What both show -----------------------------------------------------------------------------------------------
 
+_ASIDE = "Also found"  # beside what an answer rests on
 _SHOWN_RIVALS = 3  # alternatives to a link that are shown
 _SHOWN_FALLBACKS = 6  # different fallbacks that are shown
 _INSTEAD = {  # what was done, where the reply to a call was unusable
@@ -94,7 +95,7 @@ def _titled_items(answer: Answer) -> Iterator[tuple[str, list[EvidenceItem]]]:
     cited = answer.cited
     used, rest = ([item for item in answer.evidence if (item.marker in cited) == is_used] for is_used in (True, False))
     yield from [("Evidence", used)] if used else []
-    yield from [("Also found" if used else "Found in the graph", rest)] if rest else []
+    yield from [(_ASIDE if used else "Found in the graph", rest)] if rest else []
 
 
 def _link_lines(answer: Answer) -> Iterator[str]:
@@ -165,38 +166,66 @@ def _verified_counts(answer: Answer) -> Iterator[str]:
 _MOST_EVIDENCE = 20_000  # characters of a piece of evidence
 _MOST_ANSWER = 4_000  # characters of a line of an answer
 _MOST_NOTE = 600  # characters of a note
-_WIDE = 100  # a longer line of evidence is broken into its parts; beside what an answer rests on, it is cut
-_ALSO = 4  # pieces of evidence that are shown beside those that an answer rests on
+_WIDE = 100  # a longer line of evidence is broken into its parts
+_CHOICE = 80  # characters of each of the first things that a reading comes to
 _BY_RANK = "the best reading by rank"
 
 
 def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -> Iterator[str]:
-    """Yield the lines of an answer for a person; parameters as of :func:`kgsparql.render`."""
-    yield from _first_lines(answer)
-    said = [f"│ {printable(sentence, _MOST_ANSWER)}" for sentence in answer.prose]
-    yield from ("", prose_title(answer.model), *said) if said else ()
-    listed, more = _listed_answers(answer)
-    numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
-    steps = [f"{i:>4}  {line}" for i, line in enumerate(_inferred_lines(answer), 1)]
-    sections = [("Answers", numbered + [f"      {more}"] * bool(more)), ("Inference", steps)]
-    sections += [("Tree", [answer.tree.text()])] if answer.tree and verbose else []
-    is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
-    for heading, items in _titled_items(answer):
-        is_aside = heading == "Also found" and not verbose
-        lines: list[str] = []
-        for item in items[:_ALSO] if is_aside else items:
-            lines += _item_lines(without_rows(item, answer), told_graphs=is_of_several, is_cut=is_aside)
-            for title, query in shown_queries(item) if verbose else ():
-                lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
-        left = len(items) - _ALSO
-        sections.append((heading, lines + [f"      … {left:,} more (-v shows all)"] * (is_aside and left > 0)))
-    notes = [*(note for note in answer.notes if verbose or note.code != "frontier"), *_fallback_lines(answer)]
-    sections.append(("Notes", [f"      {printable(note, _MOST_NOTE)}" for note in notes]))
+    """Yield the lines of an answer for a person; parameters as of :func:`kgsparql.render`.
+
+    Of an answer in doubt these are the readings to choose from, and what a limit cut off; of a sure one what it rests
+    on. ``verbose`` adds what else was found.
+    """
+    if answer.choices:
+        yield printable(answer.text.partition("\n")[0], _MOST_ANSWER)
+        yield from _choice_lines(answer)
+    else:
+        yield from _first_lines(answer)
+    sections = [("Notes", _note_lines(answer, verbose=verbose))]
+    if verbose or not answer.choices:
+        said = [f"│ {printable(sentence, _MOST_ANSWER)}" for sentence in answer.prose]
+        yield from ("", prose_title(answer.model), *said) if said else ()
+        sections = [*_found_sections(answer, verbose=verbose, told_graphs=told_graphs), *sections]
     for heading, lines in sections:
         yield from ("", heading, *lines) if lines else ()
     yield ""
-    yield from (f"{'' if at else 'Linked':<6}  {line}" for at, line in enumerate(_link_lines(answer)))
+    links = () if answer.choices and not verbose else _link_lines(answer)
+    yield from (f"{'' if at else 'Linked':<6}  {line}" for at, line in enumerate(links))
     yield _cost_line(answer, verbose=verbose)
+
+
+def _choice_lines(answer: Answer) -> Iterator[str]:
+    for number, one in enumerate(answer.choices, 1):
+        yield from (f"{number:>4}  {printable(one.reading, _MOST_NOTE)}", f"      = {_choice_outcome(one)}")
+    yield "      (--reading 1 asks for the first of these)"
+
+
+def _choice_outcome(one: Choice) -> str:
+    """Say what a reading comes to: the first things, and how many more there are."""
+    more = [f"and {one.count - len(one.first):,} more"] if one.count > len(one.first) else []
+    return "; ".join([*(printable(text, _CHOICE) for text in one.first), *more])
+
+
+def _found_sections(answer: Answer, *, verbose: int, told_graphs: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield the answers, how they were inferred and the evidence, each with its heading."""
+    listed, more = _listed_answers(answer)
+    yield "Answers", [*(f"{i:>4}  {line}" for i, line in enumerate(listed, 1)), *([f"      {more}"] if more else [])]
+    yield "Inference", [f"{i:>4}  {line}" for i, line in enumerate(_inferred_lines(answer), 1)]
+    yield "Tree", [answer.tree.text()] if answer.tree and verbose else []
+    is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
+    for heading, items in _titled_items(answer):
+        lines: list[str] = []
+        for item in items if verbose or heading != _ASIDE else ():
+            lines += _item_lines(without_rows(item, answer), told_graphs=is_of_several)
+            for title, query in shown_queries(item) if verbose else ():
+                lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
+        yield heading, lines
+
+
+def _note_lines(answer: Answer, *, verbose: int) -> list[str]:
+    notes = [*(note for note in answer.notes if verbose or note.code != "frontier"), *_fallback_lines(answer)]
+    return [f"      {printable(note, _MOST_NOTE)}" for note in notes]
 
 
 def model_outcome(draft: Answer, answer: Answer) -> str:
@@ -241,9 +270,9 @@ def _lines_with_table(answer: Answer) -> Iterator[str]:
         yield from ("", *table)
 
 
-def _item_lines(item: EvidenceItem, *, told_graphs: bool, is_cut: bool) -> Iterator[str]:
-    """Yield an item after its marker; a long one with each of its parts on a line of its own, or cut."""
-    shown = printable(item.sourced_text, _WIDE if is_cut else _MOST_EVIDENCE)
+def _item_lines(item: EvidenceItem, *, told_graphs: bool) -> Iterator[str]:
+    """Yield an item after its marker; a long one with each of its parts on a line of its own."""
+    shown = printable(item.sourced_text, _MOST_EVIDENCE)
     lines = shown.split(" | ") if item.kind in {"path", "neighbours"} and len(shown) > _WIDE else [shown]
     lines[1:] = [f"| {part}" for part in lines[1:]]
     lines[-1] += "" if all(cited.verified for cited in item.triples) else "  (not checked)"
@@ -303,6 +332,8 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     yield from ("", *markdown_table(answer, escaped_markdown)) if table_line(answer) else ()
     said = " ".join(escaped_markdown(sentence, _MOST_ANSWER) for sentence in answer.prose)
     yield from ("", escaped_markdown(prose_title(answer.model)), "", f"> {said}") if said else ()
+    likely = [f"{one.reading} = {_choice_outcome(one)}" for one in answer.choices]
+    yield from ("", *(f"{i}. {escaped_markdown(line)}" for i, line in enumerate(likely, 1))) if likely else ()
     listed, more = _listed_answers(answer)
     numbered = [f"{i}. {escaped_markdown(line)}" for i, line in enumerate(listed, 1)]
     yield from _markdown_section("Answers", [*numbered, "", escaped_markdown(more)] if more else numbered)

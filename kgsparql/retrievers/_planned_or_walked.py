@@ -84,7 +84,7 @@ class PlannedOrWalked(Retriever):
             session.notes.drop("order_unknown", [""])  # a plan says which
             others = () if beside is None else beside.evidence
             made = replace(planned, evidence=_one_after_the_other(planned.evidence, others))
-            return replace(made, readings=lambda: self._all_readings(read, planned, beside, session))
+            return replace(made, readings=lambda walks: self._all_readings(read, planned, beside, session, walks))
         walked = self.walking.retrieve(session)
         if planned is None and not len(walked.evidence):
             named = [name for chunk in read.asked.read.chunks for name in chunk.entities if name.calls]
@@ -96,14 +96,18 @@ class PlannedOrWalked(Retriever):
                 walked = without_lost_items(walked, session)  # what is found again is not looked up once more
                 missing = gaps(session, walked)
             chosen = _one_of(planned, replace(walked, gaps=tuple(missing), is_judged=True), read)
-        return replace(chosen, readings=lambda: self._all_readings(read, planned, walked, session))
+        return replace(chosen, readings=lambda _: self._all_readings(read, planned, walked, session))
 
     def _all_readings(
-        self, read: ReadQuestion, planned: Retrieval | None, walked: Retrieval | None, session: Session
-    ) -> list[Reading]:
-        """List the likeliest plans, then the paths; a plan that only follows a path is among these."""
-        walked = walked or self.walking.retrieve(session)
-        paths = list(walked.readings()) if walked.readings is not None else []
+        self, read: ReadQuestion, planned: Retrieval | None, walked: Retrieval | None, session: Session,
+        walks: bool = True,
+    ) -> list[Reading]:  # fmt: skip
+        """List the likeliest plans, then the paths; a plan that only follows a path is among these.
+
+        :param walks: paths are looked for, where that was not done yet.
+        """
+        walked = walked or (self.walking.retrieve(session) if walks else Retrieval())
+        paths = list(walked.readings(walks)) if walked.readings is not None else []
         plans = [] if _is_lookup(read.reading.plan) and paths else plan_readings(read, planned, session)
         return [*plans, *paths]
 
@@ -234,7 +238,7 @@ def told_of_fact(session: Session) -> Retrieval | None:
     draft, doubts = Draft(text, answers, (Claim(first.text, (first.marker,)),), sufficient=True), (*read.gaps, *gaps)
     support = support_of_plan(read.reading)
     made = Retrieval(Evidence([first, *others]), answers, draft, gaps=doubts, is_judged=True, support=support)
-    return replace(made, readings=lambda: [Reading(first.text, lambda: made)])
+    return replace(made, readings=lambda _: [Reading(first.text, lambda: made)])
 
 
 def _opens_statement(at: int, asked: Form) -> bool:

@@ -123,7 +123,7 @@ class PathRanking(Retriever):
         of_things = Retrieval(Evidence(defining))
         return Retrieval(
             evidence, answers_at_ends(evidence, session),
-            readings=lambda: [*readings_in(of_things, session), *self._readings_of(enumerations, session)],
+            readings=lambda _: [*readings_in(of_things, session), *self._readings_of(enumerations, session)],
         )  # fmt: skip
 
     def _single_steps(self, enumerations: Sequence[Enumeration], session: Session) -> Evidence:

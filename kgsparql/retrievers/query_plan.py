@@ -119,7 +119,7 @@ class QueryPlan(Retriever):
         if read is None:
             return Retrieval()
         planned = read
-        return replace(found or Retrieval(), readings=lambda: plan_readings(planned, found, session))
+        return replace(found or Retrieval(), readings=lambda _: plan_readings(planned, found, session))
 
     def written_plan(self, session: Session, named: Sequence[LinkedEntity] = ()) -> Retrieval | None:
         """Return what the plan comes to that a model writes, asked for a second and third time to mend it."""

@@ -20,7 +20,7 @@ from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import Json, printable
 from kgsparql.rendering.text import without_commands
-from kgsparql.serving.tool_runs import OTHER_PLANS, ToolRun, said_of_tools
+from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -49,6 +49,7 @@ _Entity = Annotated[
 _Direction = Annotated[
     Directions, Field(description="`forward` is from subject to object, `inverse` from object to subject.")
 ]
+_WholeQueries = Annotated[bool, Field(description=f"Give also SPARQL of more than {LONG_QUERY:,} characters.")]
 _Meant = Annotated[
     list[Annotated[str, Field(max_length=2_000)]],
     Field(max_length=20, description="What the names in the question mean, where you know it better: see `linked`."),
@@ -113,13 +114,15 @@ class AskTool(Tool):
     Use it first: it finds the names, searches around them and computes counts. Without a language model behind it
     (`is_ranked`), answers are candidates in order; `best` marks those that are the answer as far as can be told:
     check the evidence, and which way its arrows go. `confidence` is how likely these are right. If it is `partial`,
-    none is sure and little is shown: `text` says what is in doubt; ask again in other words, or use `plan`, `show` or
-    `query`. If `linked` has the wrong thing for a name, ask again with `entities`. It knows nothing but the graph.
+    none is sure and little is shown: `text` says what is in doubt, `choices` are the likely readings: ask again with
+    the `reading` that is meant, or in other words, or use `plan`, `show` or `query`. If `linked` has the wrong thing
+    for a name, ask again with `entities`. It knows nothing but the graph.
     """
 
     result = {
         "status": "string", "text": "string", "confidence": "number", "is_ranked": "boolean", "grounding": "string",
-        "answers": "array", "evidence": "array", "linked": "array", "gaps": "array", "notes": "array",
+        "answers": "array", "evidence": "array", "linked": "array", "gaps": "array", "choices": "array",
+        "notes": "array",
     }  # fmt: skip
 
     question: _Question = Field(
@@ -127,9 +130,15 @@ class AskTool(Tool):
         "Curie born?`. It cannot refer to earlier questions."
     )
     entities: _Meant = []
-    limit: int | None = _number_field(
-        None, 1_000, "Give also candidates, other evidence and long SPARQL; so many of each, and triples of each piece."
+    reading: int = Field(0, ge=0, description="The number of one of the `choices` of the same question, from 1 on.")
+    max_answers: int = _number_field(
+        10, 1_000, "Answers in the result; beside sure ones, candidates only if it is given."
     )
+    max_evidence: int = _number_field(
+        3, 100, "Pieces of evidence in the result; beside their own, only if it is given."
+    )
+    max_triples: int = _number_field(3, 1_000, "Triples for each piece of evidence.")
+    whole_queries: _WholeQueries = False
 
 
 class FindTool(Tool):
@@ -158,7 +167,8 @@ class ShowTool(Tool):
     predicate: _Entity | None = Field(
         None, description="Only the neighbours by this predicate; leave it out for all predicates."
     )
-    limit: int = _number_field(5, 1_000, "Neighbours for each predicate and direction, of six times as many of these.")
+    limit: int = _number_field(5, 1_000, "Neighbours for each predicate and direction.")
+    max_predicates: int = _number_field(30, 1_000, "Predicates, forward and inverse.")
 
 
 class PathsTool(Tool):
@@ -201,6 +211,7 @@ class PlanTool(Tool):
         None, OTHER_PLANS, "Compute this of the `other_plans` instead: 1 is the first of them."
     )
     limit: int = _number_field(20, 1_000, "Rows in the result.")
+    whole_queries: _WholeQueries = False
 
 
 class QueryTool(Tool):

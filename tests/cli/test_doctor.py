@@ -190,7 +190,8 @@ def test_an_endpoint_is_asked_and_told_by_whom(doctor: Doctor, tmp_path: Path, m
         profiles.write_text(f'[mine]\naliases = ["wikidata"]\nengine = "wikidata"\nurls = ["{url}"]\n')
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.delenv("KGSPARQL_CONTACT", raising=False)
-        assert doctor("-k", "wikidata")[0] == 0
+        code, found = doctor("-k", "wikidata")
+        assert (code, "KGSPARQL_CONTACT" in found["graph"]["hint"]) == (2, True)
         monkeypatch.setenv("KGSPARQL_CONTACT", "me@example.org")
         code, found = doctor("-k", "wikidata")
     assert code == 0

@@ -1,0 +1,61 @@
+"""Under a doubt stand the likely readings, and the one that is chosen by its number is the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgsparql
+from kgsparql.errors import OptionError
+from kgsparql.knowledge_base import KnowledgeBase
+from tests.world import NOBEL
+
+IN_DOUBT = "Which laureates died before 1970 in hospital?"
+OF_ONE_OF_TWO = "Which prize went to Tinbergen?"
+
+
+@pytest.fixture(scope="module")
+def nobel() -> KnowledgeBase:
+    return kgsparql.open(NOBEL, embedder=None)
+
+
+def test_a_doubt_has_at_most_three_readings_and_a_sure_answer_none(nobel: KnowledgeBase) -> None:
+    answer = nobel.ask(IN_DOUBT)
+    assert not answer.sure
+    assert 2 <= len(answer.choices) <= 3
+    assert len({choice.reading for choice in answer.choices}) == len(answer.choices)
+    likeliest = answer.choices[0]
+    assert likeliest.reading == "Nobel laureates whose date of death is before 1970"
+    assert (likeliest.count, len(likeliest.first)) == (len(answer.values), 3)
+    assert nobel.ask("Which laureates died before 1970?").choices == ()
+
+
+@pytest.mark.parametrize("question", [IN_DOUBT, OF_ONE_OF_TWO, "How many Germans won?", "Who was Bohr's teacher?"])
+def test_the_reading_that_is_chosen_is_the_answer_and_is_sure(nobel: KnowledgeBase, question: str) -> None:
+    for number, choice in enumerate(nobel.ask(question).choices, 1):
+        answer = nobel.ask(question, reading=number)
+        assert answer.sure
+        assert [one.shown for one in answer.best][: len(choice.first)] == [*choice.first]
+        assert len(answer.best) == choice.count
+        assert all(triple.verified for item in answer.evidence.keep(answer.cited) for triple in item.triples)
+        assert any(note.code == "chosen" and choice.reading in str(note) for note in answer.notes)
+
+
+def test_each_meaning_of_a_name_is_a_reading_of_its_own(nobel: KnowledgeBase) -> None:
+    first, second = nobel.ask(OF_ONE_OF_TWO).choices[:2]
+    assert {first.reading, second.reading} == {
+        "awards that Jan Tinbergen received", "awards that Nikolaas Tinbergen received",
+    }  # fmt: skip
+    assert first.first != second.first
+
+
+def test_a_number_that_no_reading_has_is_refused_with_how_many_there_are(nobel: KnowledgeBase) -> None:
+    with pytest.raises(OptionError, match="no reading 9 of this question: there are 3"):
+        nobel.ask(IN_DOUBT, reading=9)
+    with pytest.raises(OptionError, match="no reading 2 of this question: there is no choice"):
+        nobel.ask("Who was born on Mars?", reading=2)
+
+
+def test_readings_that_lead_to_the_same_are_one_and_none_comes_to_nothing(nobel: KnowledgeBase) -> None:
+    answer = nobel.ask("Who is the father of the winner of the prize?")
+    assert all(choice.count and choice.first for choice in answer.choices)
+    assert len({choice.first for choice in answer.choices}) == len(answer.choices)
