@@ -108,7 +108,7 @@ def asked_of(path: Path, questions: Sequence[Path], quick: int) -> list[Asked]:
 
 
 def _judged(name: str, kind: str, answer: Answer, question: Question) -> Asked:
-    record = Record.of(answer, question=question.id, method="auto", degrees={})
+    record = Record.of(answer, question=question.id, method="auto")
     hit, f1 = (METRICS[metric].of(question, record) or 0.0 for metric in ("hits@1", "f1"))
     return _asked(name, kind, answer, hit, f1)
 

@@ -92,7 +92,7 @@ def record_of(knowledge: kgsparql.KnowledgeBase, question: Question, model: Lang
         answer = knowledge.ask(question.text, model=model, budget=Budget(max_seconds=None))
     except KgsparqlError as error:
         return Record.failed(error, question=question.id, method="auto", seconds=0.0)
-    return Record.of(answer, question=question.id, method="auto", degrees={})
+    return Record.of(answer, question=question.id, method="auto")
 
 
 class Writer:

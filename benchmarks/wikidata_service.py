@@ -1,8 +1,13 @@
 """Wikidata's query service as its rules are known: a real engine behind a proxy that throttles, strikes and bans.
 
 Each client (told by its User-Agent) may use 60 seconds of query time a minute and saves up 120 at most, may make 30
-errors a minute, 60 saved up, and have 5 queries running. Over it, 429 and Retry-After. A request inside that time is a
+errors a minute, 60 saved up, and have 5 queries running; since 2026 it may also make 200 requests a minute if it names
+a contact, and 10 if it does not. Over it, 429 and Retry-After. A request inside that time is a
 strike, and more strikes than are let pass are a ban. A query ends after 60 seconds, a URL may have 1 MB.
+
+It has the manners of Blazegraph, or those of QLever, to which it may turn at any time: 429 for a query that took too
+long, figures behind each result, no services of labels and of search, nothing to say of itself, and, where the index
+was built so, a triple for each word of a literal (:func:`_as_qlever_reads`).
 
 :func:`as_wikidata_has_it` makes of a file with direct claims what that service has of them: statements, too, each with
 its rank and some with a qualifier, sitelinks, and what properties are. Items are found by the service's own search.
@@ -18,9 +23,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
 
 import pyoxigraph as ox
 
@@ -32,19 +38,21 @@ from kgsparql.evaluation.run_plan import Method, Plan, run
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply
-from tests.endpoints.proxy import Exchange, Fault, Proxy, Seen, sends
+from tests.endpoints.proxy import Exchange, Fault, Proxy, Response, Seen, sends
 from tests.endpoints.proxy import Plan as Faults
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 QUERY_SECONDS, QUERY_BURST = 60.0, 120.0
 ERRORS, ERRORS_BURST = 30.0, 60.0
 QUERY_TIMEOUT_S = 60.0
+REQUESTS, REQUESTS_WITHOUT_CONTACT = 200, 10
 MOST_AT_ONCE = 5
 MOST_URL = 1_000_000
 WIKIDATA, WIKIBASE = "http://www.wikidata.org/", "http://wikiba.se/ontology#"
+Manners = Literal["Blazegraph", "QLever"]
 MAY_STRIKE = 1
 """Requests inside the time of a Retry-After that are let pass with another 429."""
-IMPOLITE = ("strikes", "without contact", "bans")
+IMPOLITE = ("strikes", "bans")
 """Figures that are 0 for a client that keeps limits."""
 _NAMES = {"http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#altLabel"}
 _CONTACT = re.compile(r"\S+@\S+\.\S+|https?://\S+")
@@ -62,16 +70,18 @@ class _Client:
     closed_until: float = 0.0
     strikes: int = 0
     is_banned: bool = False
+    came: list[float] = field(default_factory=list)
 
     def refill(self, now: float) -> None:
         minutes, self.at = (now - self.at) / 60, now
         self.seconds = min(QUERY_BURST, self.seconds + minutes * QUERY_SECONDS)
         self.errors = min(ERRORS_BURST, self.errors + minutes * ERRORS)
+        self.came = [at for at in self.came if at > now - 60]
 
-    @property
-    def wait_s(self) -> float:
+    def wait_s(self, most: int) -> float:
         """Until there is something left again."""
-        return max(0.0, -self.seconds * 60 / QUERY_SECONDS, -self.errors * 60 / ERRORS)
+        left_s = self.came[-most] + 60 - self.at if len(self.came) >= most else 0.0
+        return max(0.0, left_s, -self.seconds * 60 / QUERY_SECONDS, -self.errors * 60 / ERRORS)
 
 
 class WikidataSimulator(Proxy):
@@ -81,6 +91,8 @@ class WikidataSimulator(Proxy):
     :param charge: the seconds of its clock that a query is charged; by default those that the engine needed.
     :param search: what its own search of items knows; without it, there is none, and labels are read.
     :param faults: what else goes wrong with a request that is let through.
+    :param manners: of the engine that it has; may be changed while it runs.
+    :param has_words: as QLever, it has triples of words.
     """
 
     def __init__(
@@ -92,12 +104,15 @@ class WikidataSimulator(Proxy):
         faults: Faults | None = None,
         search: ItemSearch | None = None,
         latency_s: float = 0.0,
+        manners: Manners = "Blazegraph",
+        has_words: bool = True,
     ) -> None:
         super().__init__(engine, self._judged, latency_s=latency_s)
+        self.manners, self.has_words = manners, has_words
         self.speed = speed
         self.throttled = 0
         self._charge = charge or (lambda request: request.cost_s * speed)
-        self._faults = faults
+        self.faults = faults
         self._search = search
         self._clients: dict[str, _Client] = {}
 
@@ -105,7 +120,9 @@ class WikidataSimulator(Proxy):
         """What a polite client knows of this service, in seconds of our clock."""
         known = known_endpoints().named("wikidata") if self._search else EndpointProfile(is_public=True, has_union=True)
         limited = replace(
-            known, name="simulated Wikidata", urls=(), hosts=(), needs_contact=True, concurrency=1,
+            known, name="simulated Wikidata", urls=(), hosts=(), concurrency=1,
+            requests_per_minute=int(REQUESTS * self.speed),
+            requests_without_contact=int(REQUESTS_WITHOUT_CONTACT * self.speed),
             errors_per_minute=int(ERRORS * self.speed), timeout_s=QUERY_TIMEOUT_S / self.speed,
         )  # fmt: skip
         return replace(limited, **more)
@@ -149,17 +166,17 @@ class WikidataSimulator(Proxy):
             client.is_banned = client.is_banned or client.strikes > MAY_STRIKE
         if client.is_banned:
             return sends(reply(b"You have been banned until tomorrow.", status="403 Forbidden", type="text/plain"))
-        if _CONTACT.search(agent) is None:
-            return sends(reply(_PLEA, status="403 Forbidden", type="text/plain"))
-        if now < client.closed_until or client.wait_s or request.at_once > MOST_AT_ONCE:
-            return self._throttles(client, now)
+        wait_s = client.wait_s(REQUESTS_WITHOUT_CONTACT if _CONTACT.search(agent) is None else REQUESTS)
+        if now < client.closed_until or wait_s or request.at_once > MOST_AT_ONCE:
+            return self._throttles(client, now, wait_s)
+        client.came.append(client.at)
         if len(request.path) > MOST_URL:
             return sends(reply(b"", status="414 URI Too Long", type="text/html"))
         return self._runs(client)
 
-    def _throttles(self, client: _Client, now: float) -> Fault:
+    def _throttles(self, client: _Client, now: float, wait_s: float) -> Fault:
         self.throttled += 1
-        left_s = max(client.closed_until - now, client.wait_s / self.speed)
+        left_s = max(client.closed_until - now, wait_s / self.speed)
         wait = max(1, math.ceil(left_s))  # the header has whole seconds, and the client's are ours
         client.closed_until = max(client.closed_until, now + wait)
         header = f"Retry-After: {wait}"
@@ -169,9 +186,12 @@ class WikidataSimulator(Proxy):
         async def fault(exchange: Exchange) -> None:
             request = exchange.request
             try:
-                other = self._faults(request) if self._faults is not None else None
+                other = self.faults(request) if self.faults is not None else None
                 if other is not None:
                     await other(exchange)
+                    return
+                if self.manners == "QLever":
+                    await exchange.write(await self._reply_of_qlever(exchange))
                     return
                 if self._search is not None and "SERVICE wikibase:mwapi" in request.query:
                     await exchange.write(reply(self._search.results(request.query)))
@@ -187,6 +207,48 @@ class WikidataSimulator(Proxy):
                 client.errors -= request.status >= 400
 
         return fault
+
+    async def _reply_of_qlever(self, exchange: Exchange) -> bytes:
+        request = exchange.request
+        if service := re.search(r"SERVICE (wikibase:\w+)", request.query):
+            return qlever_error(request, 500, f"Error while executing a SERVICE request to {service[1]}: 301")
+        query = _as_qlever_reads(request.query) if self.has_words else request.query
+        request.body = urlencode({**request.form, "query": query}).encode()
+        found = await exchange.engine()
+        if request.cost_s * self.speed > QUERY_TIMEOUT_S:
+            return qlever_error(request, 429, "Operation timed out.")
+        if found.status != 200:
+            return qlever_error(request, found.status, found.body.decode())
+        meta = b',"meta":{"query-time-ms":%d,"result-size-total":1}}' % (1000 * request.cost_s)
+        return reply(found.body.rstrip().removesuffix(b"}") + meta)
+
+    def ask_engine(self, request: Seen, headers: dict[str, str]) -> Response:
+        if request.asks_for_description:
+            if self.manners == "QLever":
+                return Response(404, "Not Found", {"Content-Type": "text/plain"}, b"Unknown path")
+            said = b"[] <http://www.bigdata.com/rdf#/features/KB/Namespace> 'wdq' ."
+            return Response(200, "OK", {"Content-Type": "text/turtle"}, said)
+        return super().ask_engine(request, headers)
+
+
+def qlever_error(request: Seen, status: int, message: str) -> bytes:
+    """What QLever says of a query that failed."""
+    took = {"computeResult": 1, "total": 1}
+    said = {"exception": message, "query": request.query, "resultsize": 0, "status": "ERROR", "time": took}
+    reason = {429: "429 Too Many Requests", 500: "500 Internal Server Error"}.get(status, f"{status} Bad Request")
+    return reply(json.dumps(said, indent=4).encode(), status=reason, type="application/json")
+
+
+def _as_qlever_reads(query: str) -> str:
+    """Write triples of words for an engine that has none, and lets no literal be a subject."""
+    words = r'CONCAT(" ", LCASE(REPLACE(STR({0}), "[^\\p{{L}}\\p{{N}}]+", " ")), " ")'
+
+    def written(found: re.Match[str]) -> str:
+        if found[2].startswith("?"):
+            return f'?named <http://www.w3.org/2000/01/rdf-schema#label> {found[1]} . BIND("word" AS {found[2]})'
+        return f'FILTER(CONTAINS({words.format(found[1])}, CONCAT(" ", {found[2]}, " ")))'
+
+    return re.sub(r'(\?\w+) ql:has-word (\?\w+|"[^"]*") \.', written, query)
 
 
 class ItemSearch:

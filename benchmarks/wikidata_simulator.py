@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=40, help="questions")
     parser.add_argument("--speed", type=float, default=60.0, help="of the clock of the service")
     parser.add_argument("--charge", type=float, default=1.0, help="seconds of its clock for each query")
+    parser.add_argument("--manners", choices=["Blazegraph", "QLever"], default="Blazegraph", help="of the engine")
     parser.add_argument("--show", action="store_true", help="each question")
     options = parser.parse_args()
     os.environ.setdefault("KGSPARQL_CONTACT", "https://example.org/benchmark")
@@ -69,8 +70,8 @@ def compared(options: argparse.Namespace, folder: Path) -> bool:
     as_wikidata_has_it(data, folder / "served.nt")
     lines, chosen = [], {"retriever": options.retriever} if options.retriever else {}
     with oxigraph_serve(store_of(folder / "served.nt", folder / "store")) as url:
-        charge = {"speed": options.speed, "charge": lambda _: options.charge}
-        with WikidataSimulator(url, search=ItemSearch(data), **charge) as simulator:
+        how = {"speed": options.speed, "charge": lambda _: options.charge, "manners": options.manners}
+        with WikidataSimulator(url, search=ItemSearch(data), **how) as simulator:
             graph = EndpointGraph(simulator.url, name="data", profile=simulator.profile(), note=print)
             with kgsparql.open(data, name="data") as file, KnowledgeBase(graph) as service:
                 for question in questions:

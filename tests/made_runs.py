@@ -62,7 +62,7 @@ def record(
     return Record(
         question=asked.id,
         method=method,
-        answers=tuple(RecordedAnswer(iri(name), name, 1 / i, (f"P{i}",), 2) for i, name in enumerate(answers, 1)),
+        answers=tuple(RecordedAnswer(iri(name), name, 1 / i, (f"P{i}",)) for i, name in enumerate(answers, 1)),
         evidence=tuple(items if evidence is None else evidence),
         measured=RecordedCost(
             model_calls=calls, rounds=calls, prompt_tokens=500 * calls, completion_tokens=20 * calls, queries=queries,

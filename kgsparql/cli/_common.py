@@ -46,9 +46,6 @@ LangOption = Annotated[str, option("--lang TAGS", "Languages of labels, the pref
 DirectionOption = Annotated[str, option("--direction WAY", "Walk triples: both, forward or inverse.")]
 QuietOption = Annotated[bool, option("-q --quiet", "Only the result and errors.")]
 EmbedderOption = Annotated[str, option("--embedder SPEC", "As for ask.", envvar="KGSPARQL_EMBEDDER")]
-CompleteOption = Annotated[
-    bool, option("--complete/--no-complete", "Follow a way that was chosen to every answer on it.")
-]
 DebugOption = Annotated[bool, option("--debug", "Show where an error came from.")]
 
 

@@ -164,7 +164,6 @@ class ModelOptions:
         str | None, _model_option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")
     ] = None
     no_model: Annotated[bool, _model_option("--no-model", "Use no language model.")] = False
-    temperature: Annotated[float, _model_option("--temperature", "0 for the likeliest replies.", min=0, max=2)] = 0.0
     reply_tokens: Annotated[int, _model_option("--reply-tokens", "The longest reply, reasoning included.", min=16)] = (
         4096
     )
@@ -192,7 +191,7 @@ class ModelOptions:
         """Whether the user, or the environment, names a model or a server of models."""
         return any((self.model, self.base_url, *map(os.environ.get, ("KGSPARQL_MODEL", "OPENAI_BASE_URL"))))
 
-    def opened(self, *, seed: int = 0) -> LanguageModel | None:
+    def opened(self) -> LanguageModel | None:
         """Open the model; ``None`` if none is named, or none is wanted."""
         if self.no_model and (self.model or self.base_url):
             raise OptionError("--no-model together with a model", hint="leave out one of them")
@@ -200,14 +199,13 @@ class ModelOptions:
             if self.require_model:
                 raise OptionError("--require-model without a model", hint="name one with -m MODEL")
             return None
-        for option, value in (("--temperature", self.temperature), ("--model-timeout", self.model_timeout)):
-            if not math.isfinite(value):
-                raise OptionError(f"{option} {value}: not a number", hint="leave it out for the usual one")
+        if not math.isfinite(self.model_timeout):
+            raise OptionError(f"--model-timeout {self.model_timeout}: not a number", hint="leave it out: 60 s")
         from kgsparql.models.language_model import open_model
 
         return open_model(
             self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,
-            temperature=self.temperature, reply_tokens=self.reply_tokens, seed=seed,
+            reply_tokens=self.reply_tokens,
         )  # fmt: skip
 
 
@@ -278,7 +276,7 @@ def opened_to_ask(
     if model.trial is not None:
         own["trial"] = model.trial
     budget = limits.budget()
-    used = model.opened(seed=getattr(how, "seed", 0))
+    used = model.opened()
     load(own["retriever"], own.get("options"))
     opened = graph.opened(lang=how.lang, embedder=how.embedder, fresh=model.fresh)
     with used or nullcontext(), opened as knowledge:

@@ -48,7 +48,6 @@ KEYS = {
     "log": _Key("text", "log", "KGSPARQL_LOG"),
     "model.name": _Key("text", "model", "KGSPARQL_MODEL"),
     "model.base_url": _Key("text", "base_url", "OPENAI_BASE_URL"),
-    "model.temperature": _Key("number", "temperature"),
     "model.reply_tokens": _Key("number", "reply_tokens"),
     "model.timeout": _Key("number", "model_timeout"),
     "model.required": _Key("switch", "require_model"),

@@ -73,7 +73,6 @@ class AnswerOptions:
             "Below the answer, a sentence or two of the model's, each checked against what it cites.",
         ),
     ] = False
-    complete: c.CompleteOption = True
     embedder: Annotated[
         str,
         c.option(
@@ -89,7 +88,6 @@ class AnswerOptions:
     language: Annotated[
         str, c.option("--language CODE", "Of the question: de, en, es, fr.", show_default="its words tell")
     ] = ""
-    seed: Annotated[int, c.option("--seed", "Of what the model draws by chance.")] = 0
     reading: Annotated[
         int, c.option("--reading N", "Which reading is meant: the number of one that is listed under a doubt.", min=0)
     ] = 0
@@ -104,7 +102,6 @@ class AnswerOptions:
         bool, c.option("--safe-cells", "In CSV, put ' before a cell that a spreadsheet would calculate.")
     ] = False
     log: LogOption = None
-    reproducible: Annotated[bool, c.option("--reproducible", "Leave out what differs between runs.")] = False
     verbose: Annotated[int, c.option("-v --verbose", "Show the steps on stderr; -vv also every query.", count=True)] = 0
 
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
@@ -192,10 +189,7 @@ def _rendered_answer(answer: Answer, *, form: str, how: AnswerOptions, told_grap
     from kgsparql.rendering import render
     from kgsparql.rendering.rows import safe_cells
 
-    at = "" if how.reproducible or form != "trig" else datetime.now(UTC).isoformat(timespec="seconds")
-    if how.reproducible:
-        differing = dict.fromkeys(("seconds", "cached_calls", "prepared"))
-        answer = replace(answer, usage={**answer.usage, **differing})
+    at = datetime.now(UTC).isoformat(timespec="seconds") if form == "trig" else ""
     made = render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
     return safe_cells(made) if how.safe_cells and form == "csv" else made
 

@@ -106,11 +106,10 @@ class RunOptions:
         int | None,
         c.option("--workers", "Questions at the same time; 4 with a model or endpoint, else 1.", min=1, max=64),
     ] = None
-    complete: c.CompleteOption = True
     embedder: c.EmbedderOption = "auto"
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
-    seed: Annotated[int, c.option("--seed", "For methods, and for whatever else is drawn.")] = 0
+    seed: Annotated[int, c.option("--seed", "Which questions are drawn.")] = 0
 
 
 @c.command

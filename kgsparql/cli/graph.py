@@ -37,9 +37,11 @@ def load(
     how: FileOptions,
 ) -> None:
     """Load RDF files into a store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
-    from kgsparql.graphs.files import left_out
+    from kgsparql.graphs.files import left_out, note_on_size, rdf_files
     from kgsparql.graphs.stores import load_store
 
+    if note := note_on_size(found for file in files for found in rdf_files(file)):
+        told.say(note)
     with c.Progress(quiet=told.quiet) as shown:
         report = load_store(files, store, graph=graph_iri or (graph or None), progress=shown, **how.reading)
     lines = [*filter(None, map(left_out, files))]

@@ -158,14 +158,14 @@ class RecordedAnswer:
     :param term: in N-Triples syntax; empty for a name that a model gave without a graph.
     :param score: higher is better; comparable only within one record.
     :param markers: of the evidence that has it, the best first.
-    :param degree: how many triples it is in, which orders the answers of one path; ``None`` if not counted.
     """
+
+    __pydantic_config__: ClassVar = {"extra": "ignore"}  # 0.2 had a degree, too
 
     term: str
     label: str
     score: float = 0.0
     markers: tuple[str, ...] = ()
-    degree: int | None = None
 
 
 @frozen
@@ -252,13 +252,8 @@ class Record:
         return self.status == "error" or self.error is not None
 
     @classmethod
-    def of(
-        cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int],
-    ) -> Record:  # fmt: skip
-        """Make the record of an answer.
-
-        :param degrees: of answers, as far as they were counted.
-        """
+    def of(cls, answer: Answer, *, question: str, method: str) -> Record:
+        """Make the record of an answer."""
         error = answer.error
         return cls(
             question=question, method=method, status=answer.status,
@@ -268,8 +263,7 @@ class Record:
             is_sure=answer.status == "answered" and error is None,
             answers=tuple(
                 RecordedAnswer(
-                    "" if answer.grounding == "model" else str(one.term), one.label, round(one.score, 6), one.markers,
-                    degrees.get(one.term),
+                    "" if answer.grounding == "model" else str(one.term), one.label, round(one.score, 6), one.markers
                 )
                 for one in answer.answers
             ),

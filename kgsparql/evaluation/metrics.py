@@ -7,9 +7,7 @@ Given and right answers are compared strictly: IRIs by their characters, literal
 no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None given: 0. A
 failed question, also for want of its model: 0. Not defined while nobody knows the right answers.
 
-Candidates that nobody chose among, right behind each other, of the same score and with the same first piece of
-evidence are in the order of their degree, the highest first, then of their labels. Where somebody chose, the order
-given stands.
+Answers are scored in the order in which they were given; what of that order is chance, ``expected_hits@1`` evens out.
 
 The leading answers are the first, and those right behind it that have the same score and the same first piece of
 evidence. Of a method that ranks paths, these are all ends of the best one; of methods that rank entities (entity,
@@ -27,9 +25,9 @@ reproduces. What a question costs counts for a failed one, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import takewhile
 from operator import attrgetter
 from typing import Literal as OneOf
 from typing import TypeVar
@@ -104,12 +102,14 @@ def judgement(question: Question, record: Record) -> Judgement | None:
     if question.answers is None:
         return None
     gold = _gold_answers(question)
-    groups = [] if record.has_failed else list(in_order(record.answers, ranked=record.ranked))
-    answers = tuple(answer for group in groups for answer in group)
-    leading = len(groups[0]) if groups else 0
+    given: dict[Hashable, RecordedAnswer] = {}
+    for answer in () if record.has_failed else record.answers:
+        given.setdefault(identity(answer.term, answer.label), answer)
+    paths = [(answer.score, answer.markers[:1]) for answer in given.values()]
+    leading = len(list(takewhile(paths[0].__eq__, paths))) if paths else 0
     return Judgement(
-        gold=len(gold), found=tuple(gold.found(answer.term, answer.label) for answer in answers),
-        leading=leading, predicted=leading if record.ranked else len(answers),
+        gold=len(gold), found=tuple(gold.found(answer.term, answer.label) for answer in given.values()),
+        leading=leading, predicted=leading if record.ranked else len(given),
         settled=float(is_silent(record)) if record.has_failed or not gold else None,
     )  # fmt: skip
 
@@ -124,26 +124,6 @@ def is_silent(record: Record) -> bool:
     is_claimed = bool(record.claims) or record.grounding != "graph"
     is_answer = record.status == "answered" or (record.status == "partial" and is_claimed)
     return record.ranked or not record.text.strip() or not is_answer
-
-
-def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tuple[RecordedAnswer, ...]]:
-    """Yield different answers in groups of equal score and first marker: the answers of one path.
-
-    A path does not order its answers: the higher degree comes first, then the label, then the term. Answers without
-    evidence, and those that somebody chose, stay in the order in which they were given.
-
-    :param ranked: nobody chose among the answers: they are candidates.
-    """
-    distinct: dict[Hashable, RecordedAnswer] = {}
-    for answer in answers:
-        distinct.setdefault(identity(answer.term, answer.label), answer)
-    for (_, marker), run in groupby(distinct.values(), lambda answer: (answer.score, answer.markers[:1])):
-        group = tuple(run)
-        if ranked and marker:
-            group = tuple(
-                sorted(group, key=lambda one: (1 if one.degree is None else -one.degree, one.label, one.term))
-            )
-        yield group
 
 
 @lru_cache(maxsize=1024)

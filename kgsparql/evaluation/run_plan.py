@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from kgsparql import retrievers
-from kgsparql.answering.answer import Answer, AnswerTerm, Draft, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import AUTO, Cost, Retriever
 from kgsparql.answering.session import Session
@@ -28,14 +28,13 @@ from kgsparql.evaluation.dataset import Dataset, Question, Record
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.events import ignore
-from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
 from kgsparql.models.chat_completion import Call, plain
 from kgsparql.models.replies import UNKNOWN
 from kgsparql.models.reply_json import json_value, unusable
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Json, Literal, Term, normalised, printable, whole_number
+from kgsparql.rdf.terms import Json, Literal, normalised, printable, whole_number
 from kgsparql.storage.files import digest_of, writer_lock
 
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
@@ -175,9 +174,8 @@ def configuration(dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sam
         ],
         "model": "" if model is None else model.name,
         "server": "" if model is None else redacted(model.client.base_url),
-        "temperature": None if model is None else model.temperature,
         "reply_tokens": None if model is None else model.reply_tokens,
-        "gold_topics": plan.gold_topics, "complete": asking.complete,
+        "gold_topics": plan.gold_topics,
         "direction": asking.direction, "languages": list(knowledge.languages),
         "embedder": "" if own_embedder is None else own_embedder.name, "asked_embedder": embedder,
         "budget": asdict(asking.budget), "workers": plan.workers,
@@ -271,7 +269,6 @@ def _answer_names(text: str) -> list[str]:
 
 
 UNREACHABLE = 3  # questions in a row that an endpoint or a model server did not answer, after which the run stops
-_MAX_DEGREES = 200  # answers of a question whose triples are counted, which orders the answers of one path
 
 
 @dataclass(slots=True)
@@ -391,20 +388,10 @@ def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: 
     began = time.monotonic()
     try:
         answer = knowledge.answer(question.text, asking)
-        record = Record.of(answer, degrees=_answer_degrees(knowledge, answer), **about)
+        record = Record.of(answer, **about)
         return question, record, answer.error if isinstance(answer.error, KgsparqlError) else None
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = our_error(error)
         return question, Record.failed(known, seconds=time.monotonic() - began, **about), known
-
-
-def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> Mapping[Term, int]:
-    """Count the triples of the first answers, where several share a place; endpoints are not asked."""
-    first = [a for a in answer.answers[:_MAX_DEGREES] if isinstance(a.term, IRI)]
-    if knowledge.graph.is_remote or len({(a.score, a.markers[:1]) for a in first}) == len(first):
-        return {}
-    terms = dict.fromkeys(a.term for a in first)
-    found = degrees(knowledge.graph, terms, skip=())
-    return {term: found[term] for term in terms}

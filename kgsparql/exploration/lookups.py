@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
+from urllib.parse import quote, unquote
 
 from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
@@ -39,7 +40,7 @@ class GraphLookups:
         term = self.resolve(entity) if isinstance(entity, str) else entity
         found = neighbours(self.graph, [term], direction=direction, limit=limit, skip=frozenset())
         if not found.items and not found.cuts:
-            raise NotFoundError(f"{term} is not in the graph", hint="check the IRI, or search: kgsparql find TEXT")
+            raise _unmentioned_error(self.graph, term)
         return found
 
     def paths(
@@ -96,11 +97,25 @@ def check_mentioned(graph: KnowledgeGraph, entity: IRI) -> None:
 
     :raises NotFoundError: if no triple has it.
     """
-    found = graph.select(Query.load("mentioned").bind(entity=[entity]))
-    if counts_nothing(found, "places"):
-        others = "".join(f"; another service has more: -k {other}" for other in graph.profile.elsewhere)
-        hint = f"check the IRI, or search: kgsparql find TEXT{others}"
-        raise NotFoundError(f"{entity} is not in the graph", hint=hint)
+    if not _is_mentioned(graph, entity):
+        raise _unmentioned_error(graph, entity)
+
+
+def _is_mentioned(graph: KnowledgeGraph, entity: IRI) -> bool:
+    return not counts_nothing(graph.select(Query.load("mentioned").bind(entity=[entity])), "places")
+
+
+def _unmentioned_error(graph: KnowledgeGraph, entity: IRI) -> NotFoundError:
+    """Make the error, which names the IRI that differs by its percent-encoding alone, if the graph has one."""
+    plain = unquote(entity.value)
+    texts = [plain, *(quote(plain, safe=f"%:/?#[]@&=+$;~{kept}") for kept in ("!'()*,", ""))]
+    texts += [re.sub("%..", lambda code: code[0].lower(), text) for text in texts]
+    spelt = (iri(text) for text in dict.fromkeys(texts) if not re.search(r"[\x00-\x20<>\"{}|^`\\]", text))
+    others = "".join(f"; another service has more: -k {other}" for other in graph.profile.elsewhere)
+    hint = f"check the IRI, or search: kgsparql find TEXT{others}"
+    if near := next((one for one in spelt if one != entity and _is_mentioned(graph, one)), None):
+        hint = f"did you mean {near}?"
+    return NotFoundError(f"{entity} is not in the graph", hint=hint)
 
 
 def counts_nothing(found: Solutions, name: str) -> bool:

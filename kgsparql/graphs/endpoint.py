@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Self, cast
@@ -43,7 +43,7 @@ from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport, media_type
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Json, printable
-from kgsparql.rdf.vocabulary import Naming
+from kgsparql.rdf.vocabulary import WORDS, Naming
 from kgsparql.storage.response_cache import COUNTS, ResponseCache
 
 MAX_BYTES = 64 * 2**20  # of one reply, unpacked
@@ -61,8 +61,8 @@ _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers may refuse a parameter that they do not know."""
 _TOLD = (
     "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s",
-    "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
-    "external_ids", "elsewhere",
+    "requests_per_minute", "requests_without_contact", "errors_per_minute", "max_solutions", "chunk_size", "keep_s",
+    "label_predicates", "noise", "external_ids", "elsewhere",
 )  # fmt: skip
 """The fields of a profile that ``info -f json`` tells."""
 
@@ -151,17 +151,18 @@ class EndpointGraph(KnowledgeGraph):
     def naming(self) -> Naming:
         """The label predicates of its profile; no links to predicates that are labelled elsewhere, if it has none."""
         known, profile = Naming(), self.profile
-        links = () if known.links in self.probe.unused else known.links
+        links = known.links if self.probe.used.get(known.links, True) else ()
         return Naming(profile.label_predicates or known.labels, profile.predicate_label_links or links)
 
     def uses_any(self, predicates: tuple[IRI, ...]) -> bool:
-        """Ask whether a triple has one of some predicates, once if there is none."""
-        if predicates not in self.probe.unused:
-            found = self.shared().select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
-            if found or not found.complete:
+        """Ask once whether a triple has one of some predicates."""
+        if predicates not in self.probe.used:
+            every = Query.load("predicate_triples").bind(predicate=predicates)
+            found = self.shared().select((Query.load("words") if predicates == WORDS else every).limit(1))
+            if not (found or found.complete):
                 return True
-            self.probe.unused.add(predicates)
-        return False
+            self.probe.used[predicates] = len(found) > 0
+        return self.probe.used[predicates]
 
     @property
     def url(self) -> str:
@@ -190,7 +191,7 @@ class EndpointGraph(KnowledgeGraph):
             found = self._from_now_on()._new_fingerprint(known)  # noqa: SLF001 - of this class
         if found == known:
             return self
-        return self.changed(probe=replace(self.probe, fingerprint=found, unused=set()), _origin=None)
+        return self.changed(probe=replace(self.probe, fingerprint=found, used={}), _origin=None)
 
     @property
     def sizes(self) -> StatedSizes:
@@ -310,7 +311,20 @@ class EndpointGraph(KnowledgeGraph):
             parameters=_UNION if self.profile.engine == "Oxigraph" else {},
             deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout
         )
-        return self._sender.send(request), request
+        reply = self._sender.send(request)
+        if self.probe.known.engine and not reply.is_kept:
+            self._notice_engine(query, reply, limits)
+        return reply, request
+
+    def _notice_engine(self, query: Query, reply: HttpReply, limits: SparqlRequest) -> None:
+        """See by a reply that the endpoint has another engine than it had; where it may have, ask what it is."""
+        engine = known_endpoints().engine_of(self.url, reply)
+        if engine is None:
+            if query.name.startswith("text_search/") and 400 <= reply.status <= 500 and reply.status != 429:
+                self.probe.is_doubted = True
+                self._find_out(limits)
+        elif engine.name != self.profile.engine:
+            self.probe.profile = self.probe.known.on(engine)
 
     def find_out(self) -> None:
         """Ask the endpoint what it is, if that is not known."""
@@ -329,7 +343,8 @@ class EndpointGraph(KnowledgeGraph):
         probe, most_s = self.probe, min(_DESCRIPTION_S, limits.timeout_s / 2)
         try:
             own = replace(limits, timeout_s=most_s, deadline=time.monotonic() + most_s, keep_s=_CHECKED_EVERY_S)
-            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", own)
+            asked = self._from_now_on() if probe.is_doubted else self
+            reply, _ = asked._send_query(Query("service_description", ""), "DESCRIPTION", own)  # noqa: SLF001 - of this class
         except (CancelledError, BudgetExceededError):
             raise
         except KgsparqlError as error:
@@ -340,9 +355,10 @@ class EndpointGraph(KnowledgeGraph):
             return
         is_rdf = reply.status == 200 and media_type(reply.headers) in _RDF
         description = reply.body.decode("utf-8", "replace") if is_rdf else ""
-        if (engine := known_endpoints().engine(self.url, reply.headers, description)) is not None:
-            told = {f.name: value for f in fields(probe.known) if (value := getattr(probe.known, f.name)) != f.default}
-            probe.profile = replace(engine, **{"engine": engine.name, "aliases": (), **told, "signs": ()})
+        engine = known_endpoints().engine(self.url, reply.headers, description, reply.body)
+        if engine is not None or probe.is_doubted:
+            probe.profile = probe.known.on(engine or UNKNOWN)
+        probe.is_doubted = False
         probe.server = printable(reply.headers.get("server", ""), 120)
 
 

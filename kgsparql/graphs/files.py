@@ -46,6 +46,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 
 OWN_BASE = "file:"
 SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values, which takes more time for each
+MANY_TRIPLES, _TRIPLE_BYTES = 30_000_000, 100  # a triple has 100 to 150 bytes in N-Triples, half as many in Turtle
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _MOST_COMPARED = 1_000
 
@@ -203,6 +204,17 @@ def left_out(directory: str | Path) -> str:
     return f"{printable(str(path), 200)}: what is in directories of it is not read: {shown}" if inner else ""
 
 
+def note_on_size(files: Iterable[RdfFile]) -> str:
+    """Say of files that are too large for the engine that is here what to do; empty for others."""
+    triples = sum(file.unpacked_size for file in files) // _TRIPLE_BYTES
+    if triples < MANY_TRIPLES:
+        return ""
+    return (
+        f"some {triples / 1e6:,.0f} million triples: from about {MANY_TRIPLES / 1e6:.0f} million on an engine of its "
+        "own answers faster (QLever, Virtuoso, GraphDB): load the files there, and ask it by -k URL (docs/scale.md)"
+    )
+
+
 @contextlib.contextmanager
 def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
     """Open the bytes of a file or of standard input; what cannot be read is an InputError."""
@@ -228,7 +240,7 @@ def standard_input() -> BinaryIO:
 
 
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
-_BLOCK_BYTES = 1 << 16
+_BLOCK_BYTES, _BLOCK_QUADS = 1 << 16, 500
 _LONGEST_TERM = 17 << 20
 _SPELLINGS = 100_000  # numbers, times and durations of a file whose spelling is kept, at most
 
@@ -327,9 +339,24 @@ def parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> It
     if options.skip_bad and file.format.name in LINE_FORMATS:
         yield from _good_lines(reader, file, file.format)
         return
-    parser = ox.parse(cast("IO[bytes]", reader), format=file.format, base_iri=options.base_of(file))
+    is_json = file.format == ox.RdfFormat.JSON_LD
+    base, source = options.base_of(file), cast("IO[bytes]", reader)
+    parser = ox.parse(source, format=file.format, base_iri=base, lenient=is_json)
+    if is_json:  # what is not valid its parser leaves out without a word, or leniently gives: it is parsed once more
+        lines = _lines_of(parser, needs_base=options.base is None and file.name != "-")
+        yield from _good_lines(ChunkReader(lines), file, ox.RdfFormat.N_QUADS)
+        return
     yield from _good_statements(parser, file) if options.skip_bad else parser
     file.prefixes = dict(parser.prefixes)
+
+
+def _lines_of(quads: Iterator[ox.Quad], *, needs_base: bool) -> Iterator[bytes]:
+    """Yield quads as N-Quads, in blocks; a relative IRI is an error where all files may be read again with a base."""
+    while batch := list(islice(quads, _BLOCK_QUADS)):
+        ends = (end for quad in batch for end in (quad.subject, quad.object) if isinstance(end, IRI))
+        if needs_base and any(":" not in end.value for end in ends):
+            raise SyntaxError("No scheme found in an IRI")
+        yield b"".join(f"{quad} .\n".encode() for quad in batch)
 
 
 def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
@@ -349,8 +376,9 @@ def _good_lines(reader: ChunkReader, file: RdfFile, rdf_format: ox.RdfFormat) ->
                     try:
                         yield from list(ox.parse(part, format=rdf_format))
                     except SyntaxError as error:
-                        error.lineno = number
-                        _note_skipped(file, error)
+                        is_own = file.format == rdf_format
+                        error.lineno = number if is_own else None
+                        _note_skipped(file, error, "" if is_own else f": {printable(part.decode(), 200)}")
         line += block.count(b"\n") + len(end)
 
 
@@ -382,18 +410,21 @@ def _good_statements(parser: ox.QuadParser, file: RdfFile) -> Iterator[ox.Quad]:
         held = quad
 
 
-def _note_skipped(file: RdfFile, error: SyntaxError) -> None:
+def _note_skipped(file: RdfFile, error: SyntaxError, what: str = "") -> None:
     file.skipped += 1
-    file.first_skipped = file.first_skipped or _load_error(error, file, in_lines=False).message.removeprefix(
-        f"{file.name}:"
-    )
+    said = _load_error(error, file, in_lines=False).message.removeprefix(f"{file.name}:")
+    file.first_skipped = file.first_skipped or said + what
 
 
 _PLACE = re.compile(r"^Parser error (?:at|between) line [^:]*: |(?: \(line \d+\))$")
 _SKIP = "fix the statement, or leave it out: --skip-bad"
+_ESCAPE = "write \\ before it, or the whole IRI in < >"
 _KINDS = (
     ("LoadDocumentCallback", "E_EGRESS", "nothing is fetched: write the context into the file, in place of its IRI"),
     ("No scheme found", "E_BASE", "the file has relative IRIs; name what they are relative to: --base http://…"),
+    ("cannot stand in a prefixed name", "E_PARSE", _ESCAPE),
+    ("is not a valid", "E_PARSE", f"if it belongs to a name: {_ESCAPE}; else {_SKIP}"),
+    ("hexadecimal", "E_PARSE", "write %25 where a % is meant"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),
     ("", "E_PARSE", _SKIP),
@@ -415,6 +446,9 @@ def _load_error(error: Exception, file: RdfFile, *, in_lines: bool) -> KgsparqlE
         why = getattr(error, "strerror", None) or printable(str(error))
         return kind(f"{name}: {why}", hint="check the file and the disk", path=name)
     cause = printable(_PLACE.sub("", str(error.msg)))
+    cause = cause.replace(
+        "is not allowed at the beginning of a prefix name", "cannot stand in a prefixed name as it is"
+    )
     kinds = (kind for kind in _KINDS if not (in_lines and kind[0] in {"No scheme found", "prefix"}))
     code, hint = next((code, hint) for part, code, hint in kinds if part in cause)
     if code == "E_EGRESS":

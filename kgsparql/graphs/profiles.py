@@ -17,18 +17,20 @@ from urllib.parse import urlsplit
 from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import GraphLoadError, InputError, OptionError, is_secret_parameter
 from kgsparql.http.address import Address
+from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.terms import IRI, Json, iri, printable
 
 PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
 _LONGEST_QLEVER_S = 10  # a QLever that is given more time than it may take refuses the query; 10 s is its least default
+_SIGNS_WITHIN = 2**13  # bytes at both ends of a reply that are looked at for signs of an engine
 _ENGINES_LATE_S = 2  # an engine looks at its clock now and then, and what it says of it needs time to get here
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TimeoutUnit: TypeAlias = Literal["none", "ms", "s", "seconds with unit"]
 Manner: TypeAlias = Literal["POST", "POSTDIRECTLY", "GET"]
 Headers: TypeAlias = tuple[tuple[str, str], ...]
-TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
+TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "ql:has-word", "qlever", "jena", "graphdb"]
 
 PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
 """Names a file of profiles that is read in place of ``endpoints.toml`` in the configuration directory."""
@@ -39,6 +41,7 @@ _HEADER = re.compile(r"(?i)(?!(?:accept|content|transfer)-|(?:accept|host|connec
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _OF_THE_SERVICE = frozenset({"name", "aliases", "urls", "hosts", "signs", "elsewhere", "token_env", "headers"})
 """Fields that are never taken over from an engine."""
+_ADDED = frozenset({"noise", "statuses"})  # of a service, beside those of its engine
 _NOTES = frozenset({"note", "sources"})
 
 
@@ -68,10 +71,11 @@ class EndpointProfile:
     :param timeout_s: how long the server lets a query run.
     :param timeout_unit: of the parameter ``timeout`` by which an engine is told how long a query may take.
     :param pause_s: between the end of a query and the next.
+    :param requests_per_minute: that it takes of one client; of one that names no contact ``requests_without_contact``.
     :param errors_per_minute: from which on a client is banned.
     :param hosts: all endpoints there are of this service; ``*.`` at the beginning stands for every name below one.
-    :param signs: by which it is recognised: ``Header: how its value begins``, ``URL: part of its host and path``, or
-        how an IRI begins that its service description mentions.
+    :param signs: by which it is recognised: ``Header: how its value begins``, ``URL: part of its host and path``,
+        ``Body: part of what it replies``, or how an IRI begins that its service description mentions.
     :param statuses: statuses that mean something of their own.
     :param has_union: whether the default graph is the union of all graphs; only Oxigraph is asked for that.
     :param has_named_graphs: whether it makes sense, and is allowed, to ask for named graphs; ``None``: find out.
@@ -104,6 +108,8 @@ class EndpointProfile:
     timeout_unit: TimeoutUnit = "none"
     concurrency: int = 4
     pause_s: float = 0.0
+    requests_per_minute: int | None = None
+    requests_without_contact: int | None = None
     errors_per_minute: int | None = None
     hosts: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
@@ -147,6 +153,19 @@ class EndpointProfile:
         if value := os.environ.get(found[1], "").strip():
             return value
         raise OptionError(f"{self.name}: its profile names {found[1]}, which is not set", hint=f"export {found[1]}=…")
+
+    def on(self, engine: EndpointProfile) -> EndpointProfile:
+        """Return the profile of the same service on another engine, whose text search is another, too."""
+        if engine.name == self.engine:
+            return self
+        before = next((one for one in known_endpoints().engines if one.name == self.engine), UNKNOWN)
+        own = {name: value for name in _TYPES if (value := getattr(self, name)) != getattr(before, name)}
+        if before is not UNKNOWN:
+            own.pop("text_search", None)
+        for name in _ADDED:
+            more = (value for value in getattr(self, name) if value not in getattr(before, name))
+            own[name] = tuple(dict.fromkeys((*more, *getattr(engine, name))))
+        return replace(engine, **{**own, "engine": "" if engine is UNKNOWN else engine.name, "signs": ()})
 
     def time_limit(self, left_s: float) -> dict[str, str]:
         """Tell an engine when nobody waits any more, a little before: else it goes on with what was given up."""
@@ -200,10 +219,16 @@ class KnownEndpoints:
             return max(hosts, key=lambda found: len(found[0]))[1]
         return replace(UNKNOWN, **SHARED) if address.is_for_all else UNKNOWN
 
-    def engine(self, url: str, headers: Mapping[str, str], description: str) -> EndpointProfile | None:
-        """Recognise the engine by its signs in a reply, its service description, and its URL; ``None`` if none fits."""
+    def engine(
+        self, url: str, headers: Mapping[str, str], description: str, body: bytes = b"", *, is_sure: bool = False
+    ) -> EndpointProfile | None:
+        """Recognise the engine by its signs in a reply, its service description, and its URL; ``None`` if none fits.
+
+        :param is_sure: the URL alone does not tell.
+        """
         parts = urlsplit(Address.parse(url).url)
         where = f"//{parts.netloc}{parts.path}".lower()  # parameters may name other engines
+        said = (body[:_SIGNS_WITHIN] + body[-_SIGNS_WITHIN:]).decode("utf-8", "replace").lower()
 
         def strength_of(sign: str) -> int:
             """Return 2 for what it says of itself, which is surer than its URL."""
@@ -212,11 +237,17 @@ class KnownEndpoints:
                 return int(value in where)
             if value.startswith("//"):
                 return 2 * (sign in description)
+            if name == "body":
+                return 2 * (value in said)
             return 2 * (name in headers and headers[name].lower().startswith(value))
 
         signs = ((strength_of(sign), profile) for profile in self.engines for sign in profile.signs)
         strength, found = max(signs, key=lambda one: one[0], default=(0, None))
-        return found if strength else None
+        return found if strength > is_sure else None
+
+    def engine_of(self, url: str, reply: HttpReply) -> EndpointProfile | None:
+        """Recognise the engine that wrote a reply by what only that engine writes."""
+        return self.engine(url, reply.headers, "", reply.body, is_sure=True)
 
 
 def _url_key(url: str) -> tuple[str, str]:
@@ -362,7 +393,7 @@ def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *abo
     theirs = _with_engine_values(engine, tables, name, *above)
     for key in theirs.keys() - _OF_THE_SERVICE:
         values.setdefault(key, theirs[key])
-    for key in {"noise", "statuses"} & theirs.keys():
+    for key in _ADDED & theirs.keys():
         values[key] = tuple(dict.fromkeys((*values[key], *theirs[key])))
     values["engine"] = theirs.get("engine", "") if "urls" in theirs else theirs.get("name", engine)
     return values
@@ -375,6 +406,8 @@ class Probe:
     :param known: its profile before it was asked; ``profile``: with what was found.
     :param server: what it calls itself, in the header ``Server``; ``None`` before it was asked.
     :param checked_at: when its fingerprint was asked for, in the seconds of the graph's clock.
+    :param used: whether a triple has one of some predicates.
+    :param is_doubted: it failed where its engine does not: it may have another by now.
     """
 
     known: EndpointProfile
@@ -385,14 +418,16 @@ class Probe:
     fingerprint: str | None = None
     checked_at: float = math.inf
     has_named_graphs: bool | None = None
-    unused: set[tuple[IRI, ...]] = field(default_factory=set)
+    used: dict[tuple[IRI, ...], bool] = field(default_factory=dict)
+    is_doubted: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def needs_description(self) -> bool:
         """Whether the endpoint is still to be asked what it is."""
         says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
-        return not says_enough and self.server is None and time.monotonic() >= self.again_from
+        is_open = self.is_doubted or (not says_enough and self.server is None)
+        return is_open and time.monotonic() >= self.again_from
 
 
 def engine_in_words(profile: EndpointProfile, server: str | None) -> str:

@@ -31,6 +31,7 @@ from kgsparql.graphs.files import (
     RdfFile,
     ReadOptions,
     blank_nodes,
+    note_on_size,
     opened,
     quads,
     rdf_files,
@@ -357,7 +358,9 @@ def graph_in_cache(
             raise
         with writer_lock(target, wait_s=_CACHE_WAIT_S):
             remove(target, target)
-    notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
+    for note in (f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)", note_on_size(files)):
+        if note:
+            notes(note)
     jobs = list(zip(files, graphs, strict=True))
     with writer_lock(target, wait_s=_CACHE_WAIT_S):
         remove_leftovers(target)

@@ -88,12 +88,16 @@ class HttpRequest:
 
 @frozen
 class HttpReply:
-    """A whole reply, unpacked; the names of its headers are in lower case."""
+    """A whole reply, unpacked; the names of its headers are in lower case.
+
+    :param is_kept: it was kept, and is what the server said before.
+    """
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = field(default=b"", repr=False)
     seconds: float = 0.0
+    is_kept: bool = False
 
 
 Transport = Callable[[HttpRequest], HttpReply]

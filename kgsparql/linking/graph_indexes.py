@@ -114,7 +114,7 @@ def _looked_up_index(graph: KnowledgeGraph, embedder: Embedder | None) -> Packed
     """Make an index that looks labels up for each question."""
     from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
 
-    return EndpointLabels(graph, profile=graph.profile, embedder=embedder)
+    return EndpointLabels(graph, embedder=embedder)
 
 
 def build_label_index(

@@ -17,7 +17,7 @@ from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.making import MadeQuestion, SampleSize, make
 from kgsparql.rdf.terms import Literal
 
-_KINDS = ("one hop", "two hops", "count", "inverse")  # in the order in which they are shown
+_KINDS = ("one hop", "count", "inverse", "two hops")  # in the order in which they are shown
 
 # A tenth of what an evaluation looks at: half a second in a graph of a million triples.
 _SIZE = SampleSize(triples=4_000, starts=120, frontier=120, ways=1_000)
@@ -49,6 +49,7 @@ _DULL = re.compile(
     r"|tags?|notations?|status|versions?|comments?|descriptions?|abstracts?|images?|thumbnails?|lat(?:itude)?s?"
     r"|long(?:itude)?s?|types?|classes|lists?|nodes?|shapes?|propert(?:y|ies)|resources?|statements?|rank|subsets?"
     r"|integers?|strings?|literals?|booleans?|floats?|decimals?|datatypes?|documentations?"
+    r"|broaders?|narrowers?|alternatives?|accounts?"
     r"|(?:domain|range|inverse) of|obsolete|deprecated|consider|similars?|alsos?)\b",
     re.IGNORECASE,
 )

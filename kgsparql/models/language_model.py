@@ -41,6 +41,7 @@ from kgsparql.storage.response_cache import Mode, ResponseCache
 T = TypeVar("T")
 
 KIND = "model"  # the kind of exchange that a model's reply is
+_LIKELIEST = {"temperature": 0.0, "seed": 0}  # no reply by chance, as far as a server can do that
 
 
 @dataclass(eq=False)
@@ -56,8 +57,6 @@ class LanguageModel(ClosedAtExit):
     name: str
     client: OpenAIClient
     response_cache: ResponseCache | None = None
-    temperature: float = 0.0
-    seed: int = 0
     reply_tokens: int = 4096
     trust: Trust | None = None
     trying: Lock = field(default_factory=Lock, repr=False)
@@ -111,7 +110,7 @@ class LanguageModel(ClosedAtExit):
         """Return the value of one attempt; ``attempt`` is part of the cache key."""
         request = {
             **self.server_and_model, "messages": call.messages, "schema": call.schema,
-            "temperature": self.temperature, "seed": self.seed, "attempt": attempt, "reply_tokens": self.reply_tokens,
+            **_LIKELIEST, "attempt": attempt, "reply_tokens": self.reply_tokens,
         }  # fmt: skip
         reserved = estimated_tokens(call.rules, call.text), self.reply_tokens
         usage.reserve_call(*reserved)
@@ -135,12 +134,6 @@ class LanguageModel(ClosedAtExit):
             event, reply=text, prompt_tokens=tokens[0], completion_tokens=tokens[1], cached=is_kept,
             seconds=_seconds_since(began),
         )  # fmt: skip
-        if self.temperature > 0 and "temperature" in self.capabilities.without:
-            emit(
-                FallbackUsed(
-                    purpose=call.purpose, reason=f"{self.name} takes no temperature: {self.temperature:g} was left out"
-                )
-            )
         try:
             if problem is not None:
                 raise problem
@@ -161,10 +154,9 @@ class LanguageModel(ClosedAtExit):
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
         interrupt = AnyEvent(usage.cancel, usage.stop)
         alone = [{"role": "user", "content": f"{call.rules}\n\n{call.text}"}]
-        optional = {"temperature": self.temperature, "seed": self.seed}
         while True:
             body: Json = {"model": self.name, "messages": call.messages if capabilities.system else alone}
-            body |= {name: value for name, value in optional.items() if name not in capabilities.without}
+            body |= {name: value for name, value in _LIKELIEST.items() if name not in capabilities.without}
             body |= {capabilities.limit: tokens} if capabilities.limit else {}
             if capabilities.rung == "json_schema":
                 named = {"name": call.purpose.replace(" ", "_"), "schema": call.schema, "strict": True}
@@ -205,7 +197,7 @@ def _seconds_since(began: float) -> float:
 
 def open_model(
     name: str | None = None, *, base_url: str | None = None, api_key: str | None = None, mode: Mode | None = "use",
-    timeout_s: float = 60.0, temperature: float = 0.0, seed: int = 0,
+    timeout_s: float = 60.0,
     reply_tokens: int = 4096, transport: Transport | None = None,
 ) -> LanguageModel:  # fmt: skip
     """Open the model that the user means.
@@ -227,9 +219,7 @@ def open_model(
     client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s, transport=transport)
     cache = None if mode is None else ResponseCache(mode=mode)
     name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client)
-    return LanguageModel(
-        name, client, response_cache=cache, temperature=temperature, seed=seed, reply_tokens=reply_tokens
-    )
+    return LanguageModel(name, client, response_cache=cache, reply_tokens=reply_tokens)
 
 
 def _only_model(client: OpenAIClient) -> str:

@@ -42,6 +42,7 @@ class SchemaKind:
     """A kind of things: a class, or what has a predicate, where things without a class are called so.
 
     :param also: what else it is called. :param named_by: the predicate that names most of its things, if any does.
+    :param iri: of plans, also where it is no class.
     :param count: of its things with those of classes below it; of the latter, up to :data:`MOST_COUNTED`.
     """
 
@@ -51,6 +52,7 @@ class SchemaKind:
     count: int
     named_by: str
     examples: tuple[str, ...]
+    iri: str
 
     def __str__(self) -> str:
         by = f", by {self.named_by}" if self.named_by else ""
@@ -195,7 +197,9 @@ class _Reader:
                 by = [self._term(p) for p in naming if 2 * sum((one, p) in named for one in own) >= len(own) > 0]
                 also = self._also(called(kind), self._nouns.get(kind, ()))
                 examples = tuple(dict.fromkeys(map(called, own)))[:_EXAMPLES]
-                yield SchemaKind(self._term(kind), called(kind), also, counts[kind], "".join(by[:1]), examples)
+                yield SchemaKind(
+                    self._term(kind), called(kind), also, counts[kind], "".join(by[:1]), examples, kind.value
+                )
 
     def _count_of(self, kind: IRI) -> int:
         """Count the things of a kind and of those below it; an endpoint only counted the former."""

@@ -90,6 +90,8 @@ PREDICATE_LABEL_LINKS = _known_iris(
 """Lead from what stands for a fact to the fact, or to its parts."""
 LIST_FIRST, LIST_REST, LIST_END = _known_iris("rdf:first rdf:rest rdf:nil")
 (DERIVED_FROM,) = _known_iris("prov:wasDerivedFrom")
+WORDS = (IRI("http://qlever.cs.uni-freiburg.de/builtin-functions/has-word"),)
+"""Leads from a literal to each of its words, where a QLever was told to make such triples."""
 UNWALKED = frozenset(
     (
         *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),

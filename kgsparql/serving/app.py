@@ -51,8 +51,11 @@ from kgsparql.serving.page_facts import (
     asked_plan,
     column_heads,
     graph_facts,
+    graph_kinds,
+    kind_relations,
     node_neighbours,
     run_chips,
+    told_names,
 )
 from kgsparql.serving.runs import AskedRun, KeptRuns, Runs, corrected, page_error, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
@@ -161,6 +164,7 @@ class ServedPage:
             "/": self.html, "/runs/{name}.{suffix}": self.file, "/runs/{name}": self.html, "/api/graph": self.graph,
             run: self.run, run + "/events": self.events, run + "/chips": self.chips,
             run + "/chips/{number:int}": self.chips, "/api/neighbours": self.neighbours, "/api/names": self.names,
+            "/api/kinds": self.kinds,
             TEXT2SPARQL_PATH: self.text2sparql,
         }  # fmt: skip
         served = [
@@ -322,8 +326,21 @@ class ServedPage:
         text = request.query_params.get("text", "")
         async with self._looking:
             start, rows = await run_in_threadpool(lambda: self._name_completions.of(text))
-        names = [{"label": printable(row.text, 200), "kind": row.kind} for row in rows]
-        return JSONResponse({"start": start, "names": names})
+            told = await run_in_threadpool(told_names, self.knowledge, rows)
+        return JSONResponse({"start": start, "names": told})
+
+    async def kinds(self, request: Request) -> Response:
+        """Send the kinds of things in the graph; of one of them, by its plan, what may be said of these."""
+        plan = request.query_params.get("plan")
+        async with self._looking:
+            if plan is not None:
+                told = await run_in_threadpool(kind_relations, self.knowledge, self.asking, plan)
+                return JSONResponse(told)
+            return JSONResponse({"kinds": await run_in_threadpool(lambda: self._graph_kinds)})
+
+    @cached_property
+    def _graph_kinds(self) -> list[Json]:
+        return graph_kinds(self.knowledge)
 
     @cached_property
     def _name_completions(self) -> Completions:

@@ -20,13 +20,14 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
+from kgsparql.exploration.labels import Description
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.words import STOP_WORDS, in_turn
 from kgsparql.made_questions.examples import example_questions
-from kgsparql.plans.algebra import Ends, Items, ItemSet, ItemTable, Plan, Table
+from kgsparql.plans.algebra import Ends, Instances, Items, ItemSet, ItemTable, Plan, Table
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
 from kgsparql.plans.plan_compiler import compiled
@@ -41,6 +42,7 @@ from kgsparql.retrievers._planned_question import GivenPlan
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _MOST_INSTEAD = 4
+_EXAMPLES = 3
 _PAGE = 12  # neighbours that are shown at once
 _MAX_NEIGHBOURS = 600
 _MAX_OF_GROUP = 120
@@ -89,7 +91,7 @@ def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> Json:
     try:
         facts["triples"] = knowledge.info(shown=1)["triples"]
         _ = knowledge.indexes.linker
-        facts["examples"] = list(example_questions(knowledge))
+        facts["examples"] = list(example_questions(knowledge, count=_EXAMPLES))
     except KgsparqlError as error:  # told on the page: questions may still be answered
         facts["error"] = error_json(error)
     return facts
@@ -141,6 +143,7 @@ def _node_term(term: Term, labels: Labels) -> Json:
 _MOST_WORDS = 6  # of what is written that may be the beginning of one name
 _LEAST_CHARACTERS = 2
 _MOST_COMPARED = 400  # of the names that begin so: the best known of them
+_MOST_OF_NAME = 120  # characters of what something is
 _KIND, _WHOLE = 50_000, 100_000  # more than the degree of anything that is as well known as that
 
 
@@ -175,6 +178,19 @@ class Completions:
             if named := {row.iri: row for *_, row in reversed(best)}:
                 return start, list(reversed(named.values()))[:limit]
         return len(text), []
+
+
+def told_names(knowledge: KnowledgeBase, rows: Iterable[LabelRow]) -> list[Json]:
+    """Tell what names stand for: of which kind each is, and its description; an endpoint is not asked for these."""
+    things = {row: IRI(row.iri) for row in rows if "://" in row.iri and not knowledge.graph.is_remote}
+    about = descriptions(knowledge.graph, things.values(), languages=knowledge.languages)
+    told = []
+    for row in rows:
+        own = about[things[row]] if row in things else Description("", ())
+        kinds = own.classes[:2] if row.kind == "entity" else ()
+        hint = printable(" · ".join(filter(None, (*kinds, own.text))), _MOST_OF_NAME)
+        told.append({"label": printable(row.text, _MAX_CHARACTERS), "kind": row.kind, "about": hint})
+    return told
 
 
 # -- The parts of what a run was understood as, what else could stand there, and what that comes to --------------------
@@ -212,10 +228,25 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: Json, number: i
         {
             "words": printable(said(one.plan) if kind == "direction" else part_words(kind, one.part, label), 200),
             "is_now": one.plan == plan,
-            "count": one.count, "plan": _seal_of(text := json.dumps(written_plan(one.plan))) + text,
+            "count": one.count, "plan": _sealed_plan(one.plan),
         } for one in found
     ]  # fmt: skip
     return {"options": told, "is_cut": is_cut, "most": MOST_COUNTED}
+
+
+def graph_kinds(knowledge: KnowledgeBase) -> list[Json]:
+    """List the kinds of things of one graph on this machine, the commonest first, each with the plan of all of them."""
+    found = knowledge.schema().kinds if knowledge.graph.is_embedded and not knowledge.is_empty else ()
+    return [
+        {"label": one.label, "count": one.count, "examples": [*one.examples], "plan": _sealed_plan(every)}
+        for one in found if one.count for every in [Instances(IRI(one.iri))]
+    ]  # fmt: skip
+
+
+def kind_relations(knowledge: KnowledgeBase, asking: AskOptions, sealed: str) -> Json:
+    """Tell what may be said of the things of a kind, as the options of a condition."""
+    run = {"question": "kind", "answer": {"computed": {"plan": written_plan(plan := _opened_plan(sealed))}}}
+    return run_chips(knowledge, asking, run, len(chips(plan)) - 1)
 
 
 def column_heads(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
@@ -233,11 +264,7 @@ def column_heads(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
 
 def asked_plan(knowledge: KnowledgeBase, asking: AskOptions, sealed: str) -> tuple[str, AskOptions]:
     """Read a plan that an option came with; return its words, as a question, and how it is asked."""
-    text = sealed[_SEALED:]
-    if not hmac.compare_digest(sealed[:_SEALED].encode(), _seal_of(text).encode()):
-        raise InputError("this is no option of this page, or of before it was started", hint="ask the question again")
-    plan = read_plan_file(json.loads(text))
-    check(plan)
+    plan = _opened_plan(sealed)
     words = in_words(plan, knowledge.labels(terms_in(plan)).__getitem__)
     given = replace(asking.without_model(), retriever=GivenPlan(plan), options={}, language="en")
     return printable(words, _MOST_PLAN_CHARACTERS), given
@@ -288,6 +315,20 @@ def _plan_of_path(answer: Json) -> Plan | None:
     if not steps or walked[0]["type"] != "uri":
         return None
     return Ends(Items((IRI(walked[0]["value"]),)), PropertyPath(tuple(steps)))
+
+
+def _sealed_plan(plan: Plan) -> str:
+    text = json.dumps(written_plan(plan))
+    return _seal_of(text) + text
+
+
+def _opened_plan(sealed: str) -> Plan:
+    text = sealed[_SEALED:]
+    if not hmac.compare_digest(sealed[:_SEALED].encode(), _seal_of(text).encode()):
+        raise InputError("this is no option of this page, or of before it was started", hint="ask the question again")
+    plan = read_plan_file(json.loads(text))
+    check(plan)
+    return plan
 
 
 def _seal_of(text: str) -> str:

@@ -131,7 +131,7 @@ def _query_in(parameters: bytes) -> str | None:
     given = {name for name, _ in pairs}
     if "update" in given:
         raise InputError(_READ_ONLY, refused=403)
-    for name in sorted(given & {"default-graph-uri", "named-graph-uri"}):
+    for name in sorted(name for name in given if name.endswith("-graph-uri")):  # those of updates, too
         raise InputError(f"{name} is not supported: queries run over all graphs; write GRAPH <…> {{ }} for one")
     texts = [value for name, value in pairs if name == "query"]
     if len(texts) > 1:

@@ -28,7 +28,6 @@ from kgsparql.linking.words import grouped
 from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, PrefixMap, Term, Triple, json_text, printable
 from kgsparql.rendering.text import without_commands
 
@@ -36,13 +35,15 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
-LONG_QUERY = 1_000  # characters of a query that is given only to who asks for it
+_LONG_QUERY = 1_000  # characters of a query that is given only to who asks for more
 OTHER_PLANS = 4  # plans beside the one that is computed
 DOUBTFUL = 1_500  # characters of a result of ask that is in doubt
 _MAX_CHARACTERS = 400
 _MAX_MEANINGS = 4
 _MAX_NAMED = 10
 _MAX_NEAR = 3
+_PREDICATES = 6  # for each neighbour of one that is shown
+_MAX_ANSWERS, _MAX_EVIDENCE = 10, 3  # without a limit
 _LINE = 240  # characters of a kind and a relation together
 _PREFIX = re.compile(r"\b([\w.-]+):\w")
 _COMMAND = re.compile(r"kgsparql (ask|find|show|paths|plan|query|info)\b( [A-Z]+\b)?( -k \S+)?")
@@ -102,7 +103,8 @@ class ToolRun:
                 steps={"both": [*ahead, *behind], "forward": ahead, "inverse": behind}[given.direction],
                 limit=given.limit,
             )
-        shown = found.items[: given.max_predicates]
+        most = _PREDICATES * given.limit
+        shown = found.items[:most]
         labels = lookups.labels([entity, *(t for g in shown for t in (g.step.predicate, *g.neighbours))])
         is_cut = any(group.count > len(group.neighbours) for group in shown)
         return {
@@ -116,7 +118,7 @@ class ToolRun:
                 for group in shown
             ],
             "more": _joined_texts(
-                _more_text("predicates", len(found.items), given.max_predicates, "max_predicates"),
+                _more_text("predicates", len(found.items), most),
                 "some predicates have more neighbours: give predicate, and raise limit" if is_cut else "",
             ),
         }  # fmt: skip
@@ -175,11 +177,8 @@ class ToolRun:
             "words": printable(chosen.words, 600), "is_sure": not doubts, "doubts": doubts,
             "confidence": planned.confidence if chosen is planned.chosen else 0.0,
             "columns": list(found.columns), "rows": [_row_json(row, labels) for row in found.rows[: given.limit]],
-            "facts": len(found.facts), **about, "sparql": _query_text(found.query, given),
-            "more": _joined_texts(
-                _more_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
-                _left_out_queries([found.query], given),
-            ),
+            "facts": len(found.facts), **about, "sparql": found.query.shown,
+            "more": _more_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
         }  # fmt: skip
 
     def query(self, given: Any) -> Json:
@@ -259,7 +258,7 @@ class ToolRun:
 
 
 def _ask_result(answer: Answer, given: Any) -> Json:
-    """Take what was asked for of an answer, and say which arguments get more.
+    """Take what was asked for of an answer, and say what gets more.
 
     Unless more is asked for, only what sure answers rest on is shown, and only these; what is in doubt in short.
     """
@@ -267,21 +266,19 @@ def _ask_result(answer: Answer, given: Any) -> Json:
     cited = list(answer.cited)
     if answer.is_ranked:
         cited = [marker for one in answer.answers if one in best for marker in one.markers[:1]]
-    if not (best and cited) or "max_evidence" in given.model_fields_set:
+    if not (best and cited) or given.limit:
         cited = [*answer.cited, *(item.marker for item in answer.evidence)]
-    shown = [answer.evidence[marker] for marker in dict.fromkeys(cited)][: given.max_evidence]
+    shown = [answer.evidence[marker] for marker in dict.fromkeys(cited)][: given.limit or _MAX_EVIDENCE]
     markers = {item.marker for item in shown}
     resting = [one for one in answer.answers if not one.markers or markers & {*one.markers}]
-    if best and "max_answers" not in given.model_fields_set:
+    if best and not given.limit:
         resting = [one for one in resting if one in best]
-    answers = resting[: given.max_answers]
-    most_triples = max((len(item.triples) for item in shown), default=0)
-    cuts = {
-        "answers and candidates: give max_answers and max_evidence": (len(answer.answers), len(answers)),
-        "pieces of evidence: give max_evidence": (len(answer.evidence), len(shown)),
-        "triples of a piece of evidence: raise max_triples": (most_triples, given.max_triples),
-    }
-    more = [f"{most} of {known:,} {what}" for what, (known, most) in cuts.items() if known > most]
+    answers = resting[: given.limit or _MAX_ANSWERS]
+    known = (
+        ("answers and candidates", len(answers), len(answer.answers)),
+        ("pieces of evidence", len(shown), len(answer.evidence)),
+    )
+    more = [f"{there} of {all_:,} {what}" for what, there, all_ in known if all_ > there]
     gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
     notes = _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
     notes += [] if answer.error is None else [f"part of the graph failed: {answer.error.message}"]
@@ -292,7 +289,7 @@ def _ask_result(answer: Answer, given: Any) -> Json:
             _meaning_json(one, markers=[own for own in one.markers if own in markers], best=one in best)
             for one in answers
         ],
-        "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
+        "evidence": [_evidence_json(item, answer.labels, given.limit) for item in shown],
         "linked": [
             _term_json(
                 link.term, link.label, words=printable(link.mention.text, 200),
@@ -303,9 +300,9 @@ def _ask_result(answer: Answer, given: Any) -> Json:
         "gaps": gaps,
         "choices": [asdict(one) for one in answer.choices],
         "notes": notes,
-        "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
+        "more": f"{', '.join(more)}: {'raise' if given.limit else 'give'} limit" if more else "",
     }  # fmt: skip
-    return made if best or given.model_fields_set - {"question", "entities"} else _shortened_reply(made)
+    return made if best or given.limit else _shortened_reply(made)
 
 
 def _shortened_reply(made: Json) -> Json:
@@ -315,7 +312,7 @@ def _shortened_reply(made: Json) -> Json:
         {name: printable(item.get(name, ""), _MAX_CHARACTERS) for name in ("marker", "text")}
         for item in made["evidence"]
     ]
-    made = {**made, "text": text, "evidence": told, "more": "in doubt little is shown: give max_answers, max_evidence"}
+    made = {**made, "text": text, "evidence": told, "more": "in doubt little is shown: give limit"}
     lists = [value for value in made.values() if isinstance(value, list)]
     while any(lists) and len(json_text(made)) > DOUBTFUL:
         max(lists, key=lambda own: len(str(own))).pop()
@@ -331,12 +328,12 @@ def _answer_text(answer: Answer) -> str:
     return said_of_tools("\n".join(printable(line, 4 * _MAX_CHARACTERS) for line in answer.text.splitlines()))
 
 
-def _evidence_json(item: EvidenceItem, labels: Labels, given: Any) -> Json:
+def _evidence_json(item: EvidenceItem, labels: Labels, limit: int | None) -> Json:
     return {
         "text": printable(item.text, 4 * _MAX_CHARACTERS),
-        "triples": [_triple_json(cited.triple, labels) for cited in item.triples[: given.max_triples]],
+        "triples": [_triple_json(cited.triple, labels) for cited in item.triples[: limit or _MAX_EVIDENCE]],
         **_members_present(
-            marker=item.marker, sparql=_query_text(item.query, given),
+            marker=item.marker, sparql=item.query.shown if limit or len(item.query.shown) <= _LONG_QUERY else "",
             document="" if item.excerpt is None else str(item.excerpt),
         ),
     }  # fmt: skip
@@ -418,19 +415,7 @@ def _joined_texts(*parts: str, by: str = "; ") -> str:
     return by.join(filter(None, parts))
 
 
-def _more_text(what: str, known: int, limit: int, argument: str = "limit", *, has_more: bool = False) -> str:
+def _more_text(what: str, known: int, limit: int, *, has_more: bool = False) -> str:
     if known > limit:
-        return f"{limit} of {known:,} {what}: raise {argument}"
-    return f"more than {known:,} {what}: raise {argument}, or ask for less" if has_more else ""
-
-
-def _query_text(query: Query, given: Any) -> str:
-    """Return a query's text; empty for one that is long and not asked for."""
-    return query.shown if given.whole_queries or len(query.shown) <= LONG_QUERY else ""
-
-
-def _left_out_queries(queries: Iterable[Query], given: Any) -> str:
-    """Say which argument gets the queries that are left out; empty if none is."""
-    if any(query.shown and not _query_text(query, given) for query in queries):
-        return "a long SPARQL query: give whole_queries"
-    return ""
+        return f"{limit} of {known:,} {what}: raise limit"
+    return f"more than {known:,} {what}: raise limit, or ask for less" if has_more else ""

@@ -20,7 +20,7 @@ from kgsparql.events import Emit, ignore
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import Json, printable
 from kgsparql.rendering.text import without_commands
-from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools
+from kgsparql.serving.tool_runs import OTHER_PLANS, ToolRun, said_of_tools
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -49,7 +49,6 @@ _Entity = Annotated[
 _Direction = Annotated[
     Directions, Field(description="`forward` is from subject to object, `inverse` from object to subject.")
 ]
-_WholeQueries = Annotated[bool, Field(description=f"Give also SPARQL of more than {LONG_QUERY:,} characters.")]
 _Meant = Annotated[
     list[Annotated[str, Field(max_length=2_000)]],
     Field(max_length=20, description="What the names in the question mean, where you know it better: see `linked`."),
@@ -131,14 +130,9 @@ class AskTool(Tool):
     )
     entities: _Meant = []
     reading: int = Field(0, ge=0, description="The number of one of the `choices` of the same question, from 1 on.")
-    max_answers: int = _number_field(
-        10, 1_000, "Answers in the result; beside sure ones, candidates only if it is given."
+    limit: int | None = _number_field(
+        None, 1_000, "Give also candidates, other evidence and long SPARQL; so many of each, and triples of each piece."
     )
-    max_evidence: int = _number_field(
-        3, 100, "Pieces of evidence in the result; beside their own, only if it is given."
-    )
-    max_triples: int = _number_field(3, 1_000, "Triples for each piece of evidence.")
-    whole_queries: _WholeQueries = False
 
 
 class FindTool(Tool):
@@ -167,8 +161,7 @@ class ShowTool(Tool):
     predicate: _Entity | None = Field(
         None, description="Only the neighbours by this predicate; leave it out for all predicates."
     )
-    limit: int = _number_field(5, 1_000, "Neighbours for each predicate and direction.")
-    max_predicates: int = _number_field(30, 1_000, "Predicates, forward and inverse.")
+    limit: int = _number_field(5, 1_000, "Neighbours for each predicate and direction, of six times as many of these.")
 
 
 class PathsTool(Tool):
@@ -211,7 +204,6 @@ class PlanTool(Tool):
         None, OTHER_PLANS, "Compute this of the `other_plans` instead: 1 is the first of them."
     )
     limit: int = _number_field(20, 1_000, "Rows in the result.")
-    whole_queries: _WholeQueries = False
 
 
 class QueryTool(Tool):

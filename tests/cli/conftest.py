@@ -1,6 +1,8 @@
 """The command line, run in this process."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -8,6 +10,14 @@ from typer.testing import CliRunner, Result
 from kgsparql.cli import app
 
 Run = Callable[..., Result]
+
+
+def told_by(done: Result) -> dict[str, Any]:
+    """The JSON of an answer, without what differs between runs."""
+    answer: dict[str, Any] = json.loads(done.stdout)
+    for name in ("seconds", "cached_calls", "prepared"):
+        del answer["usage"][name]
+    return answer
 
 
 @pytest.fixture

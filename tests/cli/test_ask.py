@@ -96,7 +96,7 @@ def test_how_to_add_a_model_is_said_once_on_a_machine(run: Run) -> None:
     assert [("no language model" in one.stderr) for one in (quiet, first, second)] == [False, True, False]
 
 
-def test_trig_says_when_unless_it_is_to_be_the_same_twice(run: Run) -> None:
+def test_trig_says_when(run: Run) -> None:
     asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q", "-vv")
     done = run(*asked)
     assert (done.exit_code, done.stderr) == (0, ""), "quiet whatever else is asked for"
@@ -104,9 +104,10 @@ def test_trig_says_when_unless_it_is_to_be_the_same_twice(run: Run) -> None:
     graphs = {q.graph_name.value for q in quads if isinstance(q.graph_name, pyoxigraph.NamedNode)}
     assert {name.partition("#")[2] for name in graphs} <= {"evidence", "retrieved"}
     assert "prov:endedAtTime" in done.stdout
-    again = [run(*asked, "--reproducible").stdout for _ in range(2)]
-    assert again[0] == again[1]
-    assert "prov:endedAtTime" not in again[0]
+    again = run(*asked).stdout.splitlines()
+    assert {line.strip() for line in done.stdout.splitlines() if "endedAtTime" not in line} >= {
+        line.strip() for line in again if "endedAtTime" not in line
+    }, "all else is the same"
 
 
 def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(run: Run) -> None:

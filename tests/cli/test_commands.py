@@ -63,6 +63,23 @@ def test_show_takes_a_label_an_iri_and_a_curie_of_the_file_itself(run: Run, smal
     assert '—claims→ <<( e:a e:p "x"@en )>>' in run("show", "e:bob", "-k", small).stdout
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("http://e.org/Café", "http://e.org/Caf%C3%A9"), ("http://e.org/Caf%c3%a9", "http://e.org/Caf%C3%A9"),
+     ("http://e.org/S%C3%A3o_(x)", "http://e.org/São_(x)"), ("http://e.org/a(b)", "http://e.org/a%28b%29"),
+     ("http://e.org/l%C3%A9", "http://e.org/l%c3%a9"), ("http://e.org/a%20b", ""), ("http://e.org/Cafe", "")],
+)  # fmt: skip
+def test_an_iri_that_differs_by_its_percent_encoding_is_named(run: Run, tmp_path: Path, asked: str, meant: str) -> None:
+    iris = ("Caf%C3%A9", "São_(x)", "a%28b%29", "l%c3%a9", "a%2520b")
+    (tmp_path / "g.nt").write_text(
+        "".join(f"<http://e.org/{iri}> <http://e.org/p> 'v' .\n".replace("'", '"') for iri in iris)
+    )
+    for command in (("show", asked), ("ask", "What is it?", "-e", asked, "--no-model")):
+        done = run(*command, "-k", tmp_path / "g.nt")
+        assert (done.exit_code, "is not in the graph" in done.stderr) == (3, True), done.stderr
+        assert (f"hint: did you mean <{meant}>?" in done.stderr) is bool(meant), done.stderr
+
+
 def test_L41_show_says_what_it_left_out_and_an_ambiguous_label_is_no_silent_pick(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "hub.nt"
     file.write_text("".join(f"<http://e/{i}> <http://e/p> <http://e/hub> .\n" for i in range(300)))
@@ -211,6 +228,21 @@ def test_what_was_loaded_and_skipped_is_told_by_load_info_and_answers(run: Run, 
     assert [(s["source"], s["triples"]) for s in json.loads(piped.stdout)["sources"]] == [("-", 4)]
     assert run("index", "-k", small, "--embedder", "none").exit_code == 0
     assert run("find", "ann", "-k", small, "--embedder", "none").stdout.startswith("ex:a ! Ann")
+
+
+def test_loading_says_from_what_size_on_another_engine_is_better(
+    run: Run, tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    better = "from about 30 million on an engine of its own answers faster (QLever, Virtuoso, GraphDB)"
+    for size, said in ((2_999_999_999, False), (4_000_000_000, True)):
+        with (tmp_path / "big.nt").open("wb") as file:
+            file.truncate(size)  # of zeros, which are no statement and take no place
+        done = run("load", tmp_path / "big.nt", "--store", tmp_path / "store")
+        assert (done.exit_code, f"some 40 million triples: {better}" in done.stderr) == (4, said)
+        assert ("ask it by -k URL (docs/scale.md)" in done.stderr) is said
+    monkeypatch.setattr("kgsparql.graphs.files.MANY_TRIPLES", 1)
+    monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1)
+    assert [run("info", "-k", small).stderr.count("ask it by -k URL") for _ in range(2)] == [1, 0]
 
 
 def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_run_is_gone_on_with_by_one_process_and_not_paid_twice(run: Run, nobel
     (nobel / "questions.jsonl").write_text((nobel / "questions.jsonl").read_text().replace("?", "??"))
     for changed, named in (
         (("m", "--seed", "5"), "seed"),
-        (("m", "--no-complete"), "complete"),
+        (("m", "--direction", "forward"), "direction"),
         (("m", "--max-queries", "7"), "budget"),
         (("m", "-O", "path_ranking.paths_kept=2"), "methods"),
         (("other",), "model"),

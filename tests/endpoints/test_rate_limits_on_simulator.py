@@ -12,6 +12,7 @@ import pytest
 import kgsparql
 from benchmarks.wikidata_service import IMPOLITE, WikidataSimulator, questions_of, records_of_run, simulated
 from kgsparql import EndpointGraph, KnowledgeBase, Query
+from kgsparql.errors import RateLimitError
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Seen, sends
@@ -97,3 +98,23 @@ def test_names_that_are_written_small_are_found_as_in_a_file_and_nothing_is_aske
     unnamed = [query for query in queries if "VALUES ?entity { <http://www.wikidata.org/entity/Q77> " in query]
     assert len(unnamed) <= 2, "what a class without a name is called is asked once by the plan, once by the paths"
     assert len(queries) <= 32
+
+
+def test_who_names_no_contact_is_told_how_to_and_asks_no_more_than_is_taken(
+    wikidata: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KGSPARQL_CONTACT")
+    with WikidataSimulator(wikidata[0]) as simulator:
+        graph = graph_of(simulator)
+        for _ in range(10):
+            assert len(graph.select(SMALL)) == 3
+        with pytest.raises(RateLimitError, match="it takes 10 requests a minute of who names no contact") as caught:
+            graph.select(SMALL, timeout_s=5)
+        assert "export KGSPARQL_CONTACT=you@example.org" in caught.value.message
+        monkeypatch.setenv("KGSPARQL_CONTACT", CONTACT)
+        for _ in range(3):
+            graph.select(SMALL)
+        assert (len(simulator.requests), simulator.throttled) == (13, 0)
+        monkeypatch.delenv("KGSPARQL_CONTACT")
+        with pytest.raises(RateLimitError, match="Rate limit exceeded"):
+            graph_of(simulator, requests_per_minute=None, requests_without_contact=None).select(SMALL, timeout_s=5)

@@ -251,7 +251,11 @@ DECLARED = f'<?xml version="1.0" encoding="ISO-8859-1"?>{UMLAUT_XML}'
             '{"type":"what","value":"x"}', '"x"', "[]", "null", '{"type":"uri","value":"http://e.org/ oh no"}',
             '{"type":"literal","value":"a","xml:lang":"en_US"}', r'{"type":"literal","value":"\ud83d"}')),
         *((http(body, type=kind), [Literal("Brüggen")], 0) for body, kind in (
-            (UMLAUT.encode(), f"{JSON};charset=ISO-8859-1"), (DECLARED.encode(), XML))),
+            (UMLAUT.encode(), f"{JSON};charset=ISO-8859-1"), (DECLARED.encode(), XML),
+            # What is no UTF-8 is what it declares to be, in the document or beside it.
+            (DECLARED.encode("latin-1"), XML), (UMLAUT_XML.encode("windows-1252"), f"{XML}; charset=Windows-1252"),
+            (UMLAUT.encode("latin-1"), f'{JSON};charset="iso-8859-1"'),
+            (UMLAUT_XML.encode("utf-16"), f"{XML};charset=UTF-16"))),
     ],
 )  # fmt: skip
 def test_E19_E20_json_and_xml_are_read_as_they_are_called(reply: HttpReply, terms: list[object], invalid: int) -> None:
@@ -259,6 +263,12 @@ def test_E19_E20_json_and_xml_are_read_as_they_are_called(reply: HttpReply, term
     assert [solution["s"] for solution in found] == terms
     assert (found.invalid, found.complete) == (invalid, not invalid)
     assert found.missing == ("1 solution with invalid terms left out" if invalid else "")
+
+
+@pytest.mark.parametrize("named", ["", "utf-8", "unicode_escape", "zip", "no-such-encoding", "gb0"])
+def test_what_is_neither_utf_8_nor_what_it_declares_to_be_is_malformed(named: str) -> None:
+    with pytest.raises(EndpointReplyError, match="is not valid UTF-8"):
+        read(http(UMLAUT_XML.encode("latin-1"), type=f"{XML};charset={named}"))
 
 
 def test_the_names_of_variables_stay_where_nothing_was_found_and_one_that_was_left_out_is_an_error() -> None:

@@ -87,6 +87,7 @@ def test_names_complete_what_is_written_with_the_keyboard_alone(page: Page, addr
     open_to_type(page, address)
     page.keyboard.type("Who is the spouse of marie cu")
     page.wait_for_selector("#names li >> text=Marie Curie")
+    assert "Physicist and chemist born in Warsaw" in page.inner_text("#names li >> nth=0")  # what it is
     found = Axe().run(page).response["violations"]
     assert [one["id"] for one in found] == []
     page.keyboard.press("ArrowDown")

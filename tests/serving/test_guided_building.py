@@ -76,6 +76,22 @@ def test_a_question_is_built_with_the_keyboard_on_a_phone(chromium: Browser, add
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_question_is_built_from_what_is_in_the_graph(page: Page, address: str) -> None:
+    page.goto(address)
+    page.click(".kind >> text=Nobel laureate")
+    page.wait_for_selector(".relations >> text=that studied at something")
+    texts = page.locator(".kind[open] button").all_inner_texts()
+    assert (texts[0], "with a place of birth 70" in texts) == ("all of them 74", True)
+    assert Axe().run(page).response["violations"] == []
+    page.click(".relations >> text=with a place of birth")
+    page.wait_for_selector(".run:not([aria-busy]) .part")
+    assert page.inner_text(".run h2") == "Nobel laureates with a place of birth"
+    assert page.inner_text(".wide + .quiet") == "70 rows"
+    page.click(".part >> text=anything")
+    page.click(".offered li >> text=Paris")
+    page.wait_for_selector(".run h2 >> text=Nobel laureates whose place of birth is Paris")
+
+
 def test_what_was_understood_is_what_was_answered(address: str) -> None:
     found = {
         question: sent(address, "GET", f"/api/runs/{asked(address, question)}/chips")[1]

@@ -81,7 +81,7 @@ def test_options_are_those_of_retrieve_and_a_wrong_question_is_an_error() -> Non
 def test_the_tools_are_defined_and_called_by_langchain_and_wrong_arguments_are_told_to_the_model() -> None:
     toolbox = kgsparql.tools(KNOWLEDGE)
     by_name: dict[str, Any] = {tool.name: tool for tool in tools(toolbox)}
-    call = {"name": "ask", "args": {"question": BORN, "max_evidence": 1}, "id": "1", "type": "tool_call"}
+    call = {"name": "ask", "args": {"question": BORN, "limit": 1}, "id": "1", "type": "tool_call"}
     message = by_name["ask"].invoke(call)
     assert json.loads(message.content) == message.artifact
     assert message.artifact["answers"][0]["label"] == "Warsaw"

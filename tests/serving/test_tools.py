@@ -89,7 +89,7 @@ def test_the_list_of_tools_is_at_most_2500_tokens_and_a_doubt_1500_characters(to
         assert doubtful["answers"]
         assert doubtful["evidence"]
         assert len(json.dumps(doubtful, ensure_ascii=False)) <= DOUBTFUL == 1_500
-        whole = toolbox.call_tool("ask", {"question": question, "max_evidence": 5})
+        whole = toolbox.call_tool("ask", {"question": question, "limit": 5})
         assert len(whole["evidence"]) == 5
         assert "sparql" in whole["evidence"][0]
 
@@ -201,17 +201,16 @@ def test_a_sure_answer_is_the_text_and_brings_only_its_own_evidence(toolbox: kgs
     assert answer["text"] == "Warsaw [P1]"
     assert [one["label"] for one in answer["answers"] if one["best"]] == ["Warsaw"]
     assert [item["marker"] for item in answer["evidence"]] == ["P1"]
-    doubted = {"question": "Where was Marie Curie crowned?", "max_answers": 1, "max_evidence": 3}
-    few = toolbox.call_tool("ask", doubted)
-    assert (len(few["answers"]), len(few["evidence"])) == (1, 3)
-    assert "answers and candidates: give max_answers" in few["more"]
-    assert "3 of 5 pieces of evidence: give max_evidence" in few["more"]
+    doubted = {"question": "Where was Marie Curie crowned?"}
+    assert toolbox.call_tool("ask", doubted)["more"] == "in doubt little is shown: give limit"
+    few = toolbox.call_tool("ask", {**doubted, "limit": 3})
+    assert (len(few["answers"]), len(few["evidence"])) == (3, 3)
+    assert few["more"] == "3 of 5 pieces of evidence: raise limit"
     asked = {"question": "Who was the youngest Nobel laureate?"}
-    for tool in ("plan", "ask"):
-        few, whole = toolbox.call_tool(tool, asked), toolbox.call_tool(tool, {**asked, "whole_queries": True})
-        assert "whole_queries" in few["more"]
-        assert "SELECT" in json.dumps(whole)
-        assert "whole_queries" not in whole.get("more", "")
+    few, whole = toolbox.call_tool("ask", asked), toolbox.call_tool("ask", {**asked, "limit": 10})
+    assert "SELECT" not in json.dumps(few["evidence"])
+    assert "SELECT" in json.dumps(whole["evidence"])
+    assert "SELECT" in toolbox.call_tool("plan", asked)["sparql"]
     three = toolbox.call_tool("query", {"sparql": "SELECT * { ?s ?p ?o }", "limit": 3})
     assert (len(three["rows"]), three["is_complete"]) == (3, False)
     assert "raise limit" in three["more"]

@@ -17,9 +17,9 @@ def asking(gold: str | None, **fields: Any) -> Question:
     return Question(id="1", text="?", answers=answers, **fields)
 
 
-def entity(name: str, *, score: float = 1.0, marker: str = "P1", degree: int | None = None) -> RecordedAnswer:
+def entity(name: str, *, score: float = 1.0, marker: str = "P1") -> RecordedAnswer:
     """An entity that was given as an answer."""
-    return RecordedAnswer(f"<{EX}{name}>", name, score, (marker,) if marker else (), degree)
+    return RecordedAnswer(f"<{EX}{name}>", name, score, (marker,) if marker else ())
 
 
 def path(names: str, *, score: float = 1.0, marker: str = "P1") -> tuple[RecordedAnswer, ...]:

@@ -191,6 +191,61 @@ def test_L11_L12_iris_and_language_tags_that_are_not(load: Load) -> None:
         assert any("1 bad statement was skipped" in note and f"{name}:2" in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "place", "says", "hint"),
+    [("e:a/b", 4, "'/' cannot stand in a prefixed name as it is", "write \\ before it, or the whole IRI in < >"),
+     ("e:f(x)", 4, "( is not a valid predicate", "if it belongs to a name: write \\ before it, or the whole IRI in"),
+     ("e:50%", 3, "escapes in IRIs should be %", "write %25 where a % is meant"),
+     ("f:a", 1, "The prefix f: has not been declared", "declare the prefix at the top of the file")],
+)  # fmt: skip
+def test_a_character_that_a_name_cannot_hold_is_named_with_how_it_is_written(
+    load: Load, name: str, place: int, says: str, hint: str
+) -> None:
+    error = refused("E_PARSE", load, "n.ttl", f"@prefix e: <http://e.org/> .\n{name} e:p 1 .".encode())
+    assert f"n.ttl:2:{place}: {says}" in error.message
+    assert error.hint.startswith(hint)
+
+
+INVALID = {
+    "an IRI with a space": b'"@id": "http://e.org/x y", "http://e.org/p": "w"',
+    "a key that means nothing": b'"@id": "http://e.org/x", "name": "w"',
+    "a predicate with a space": b'"@id": "http://e.org/x", "http://e.org/p q": "w"',
+    "a tag that is none": b'"@id": "http://e.org/x", "http://e.org/p": {"@value": "w", "@language": "en_US"}',
+    "a datatype that is none": b'"@id": "http://e.org/x", "http://e.org/p": {"@value": "w", "@type": "urn:x y"}',
+    "a graph with a space": b'"@id": "http://e.org/x y", "@graph": [{"@id": "http://e.org/x", "http://e.org/p": "w"}]',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", INVALID.values(), ids=INVALID)
+def test_statements_of_json_ld_that_are_not_valid_are_counted_and_the_first_is_shown(load: Load, data: bytes) -> None:
+    good = b'{"@id": "http://e.org/a", "http://e.org/p": {"@value": "v\\n\\u2028", "@language": "en-US"}}'
+    for options in ({}, {"skip_bad": True}):
+        notes: list[str] = []
+        graph = load("x.jsonld", b"[" + (good + b",") * 700 + b"{" + data + b"}]", notes=notes.append, **options)
+        assert objects(graph) == ['"v\\n\u2028"@en-us']
+        (note,) = graph.notes
+        assert notes == [note]
+        assert note.startswith("1 bad statement was skipped in ")
+        assert note.endswith(" .")
+        assert '"w"' in note
+    notes.clear()
+    assert len(load("y.jsonld", good, notes=notes.append).store) == 1
+    assert not notes
+
+
+def test_a_relative_iri_in_json_ld_is_that_of_the_file_as_in_turtle(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = b'{"@id": "#a", "@type": "Town", "http://e.org/p": "v"}'
+    graph = load("rel.jsonld", data)
+    assert {quad.subject.value.rpartition("/")[2] for quad in graph.store} == {"rel.jsonld#a"}
+    assert (len(graph.store), graph.notes) == (2, ())
+    assert len(load("rel.jsonld", data, base="http://e.org/").store) == 2
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    (note,) = open_graph("-", format="jsonld").notes
+    assert note.startswith("2 bad statements were skipped in standard input")
+
+
 def test_skipping_counts_each_line_and_keeps_blank_nodes_joined(tmp_path: Path) -> None:
     path = tmp_path / "many.nt"
     good = b"_:a <http://e.org/p> _:b .\n"

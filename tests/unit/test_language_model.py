@@ -239,7 +239,7 @@ def test_a_reply_is_paid_for_once_and_counts_the_same(cache: ResponseCache) -> N
 
 
 def test_another_request_or_model_is_another_exchange_with_capabilities_of_its_own(cache: ResponseCache) -> None:
-    for number, change in enumerate(({"temperature": 0.5}, {"seed": 1}, {"reply_tokens": 99}, {"name": "another"})):
+    for number, change in enumerate(({"reply_tokens": 99}, {"name": "another"})):
         assert ask(model(ModelServer([f"Paris {number}"]), cache), text=str(number)) == f"Paris {number}"
         server = ModelServer(["Rome"])
         assert ask(model(server, cache, **change), text=str(number)) == "Rome"
@@ -267,16 +267,6 @@ def test_a_reply_that_cannot_be_kept_is_still_a_reply(tmp_path: Path) -> None:
             assert ask(model(ModelServer(["Paris"]), kept), None, events) == "Paris"
         (reason,) = [event.reason for event in events if isinstance(event, FallbackUsed)]
         assert "x.sqlite" in reason
-
-
-def test_a_temperature_that_the_server_does_not_take_is_said(cache: ResponseCache) -> None:
-    server, said = ModelServer(["Paris"], refuses=["temperature"]), []
-    for temperature in (0.5, 0.5, 0.0):  # the second is from the store
-        events = list[Event]()
-        ask(model(server, cache, temperature=temperature), None, events)
-        said.append([event.reason for event in events if isinstance(event, FallbackUsed)])
-    assert said == [["scripted-model takes no temperature: 0.5 was left out"]] * 2 + [[]]
-    assert len(server.answered) == 2
 
 
 def test_M16_graph_text_stays_inside_its_fence() -> None:

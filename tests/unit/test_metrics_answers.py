@@ -59,17 +59,18 @@ def test_a_failed_question_and_an_empty_answer_are_wrong() -> None:
 
 
 def test_the_order_in_which_answers_are_scored() -> None:
-    tied = (entity("0", degree=None), entity("a", degree=1), entity("c", degree=9), entity("b", degree=9))
-    paths = (entity("a", degree=1), entity("b", score=0.5, degree=99), entity("c", marker="P2", degree=99))
+    tied = tuple(map(entity, "0acb"))
+    paths = (entity("a"), entity("c", marker="P2"), entity("b", score=0.5))
     said = tuple(RecordedAnswer("", name) for name in ("c", "b", "a"))
     for made, order in (
-        (record(*tied, ranked=True), "bca0"),  # of one path by degree, then by label
-        (record(*tied), "0acb"),  # somebody chose: the order given stands
-        (record(*paths, ranked=True), "abc"),  # a better path goes before a higher degree
+        (record(*tied, ranked=True), "0acb"),  # as they were given, whoever chose
+        (record(*tied), "0acb"),
+        (record(*paths, ranked=True), "acb"),
         (record(*said, ranked=True, grounding="model"), "cba"),  # names without evidence
     ):
         assert [of("mrr", asking(name), made)[0] for name in order] == [1 / place for place in range(1, len(order) + 1)]
     assert of("hits@1 expected_hits@1", asking("0"), record(*tied)) == [1, 1 / 4]
+    assert of("expected_hits@1", asking("a"), record(*paths, ranked=True)) == [1], "what leads is of one path"
     assert of("hits@1 mrr expected_hits@1", asking("b"), record(*said, grounding="model")) == [0, 1 / 2, 1 / 3]
 
 
@@ -153,7 +154,7 @@ def test_what_a_plan_comes_to_is_recorded_and_scored() -> None:
         computed = run(plan, knowledge.graph)
         labels = knowledge.labels([term for row in computed.rows for term in row if isinstance(term, IRI)])
         answer = Answer(question="?", status="answered", text="", computed=computed, labels=labels, usage=NO_COST)
-        record = Record.of(answer, question=key, method="test", degrees={})
+        record = Record.of(answer, question=key, method="test")
         assert of("exact", questions[key], record) == [1]
         assert json_form(Record).validate_python(record.to_json()) == record
         assert json_form(Question).validate_python(questions[key].to_json()) == questions[key]

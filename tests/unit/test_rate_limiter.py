@@ -329,3 +329,24 @@ def test_an_endpoint_that_wants_to_know_who_asks_is_not_asked_by_nobody(monkeypa
         monkeypatch.setenv(CONTACT_VARIABLE, contact)
         with pytest.raises(OptionError, match=CONTACT_VARIABLE):
             checked_contact("http://e.org/", needed=False)
+
+
+def test_no_more_requests_a_minute_than_are_taken_also_by_the_next_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"requests_per_minute": 4, "requests_without_contact": 2, "is_public": True, "concurrency": 1}
+    server = Server(Clock(), [GOOD], takes_s=1.0)
+    told = "http://e.org/sparql: it takes 2 requests a minute of who names no contact (export KGSPARQL_CONTACT=you@"
+    for count, seconds in ((3, [0.0, 1.0, 61.0]), (1, [62.0])):
+        limiter = RateLimiter("seed", server.clock, server.clock.wait, is_kept=True)
+        ask = Asking(server, EndpointProfile(**limits), limiter)  # type: ignore[arg-type]
+        for _ in range(count):
+            ask()
+        assert server.asked[-count:] == at(*seconds, tolerance=0.5)
+    assert [line.startswith(told) for line in ask.said] == [True] * len(ask.said)
+    error = ask.refused(match="it takes 2 requests a minute of who names no contact", left_s=20.0)
+    assert 55 < error.detail["retry_after_s"] <= 60
+    monkeypatch.setenv(CONTACT_VARIABLE, "me@example.org")
+    for _ in range(3):
+        ask()
+    assert server.asked[-3:] == at(63.0, 64.0, 122.0, tolerance=0.5)
+    assert ask.said[-1] == "http://e.org/sparql: it takes 4 requests a minute: waiting 57 s"
+    assert asked_of(EndpointProfile(), GOOD)() is GOOD

@@ -28,7 +28,7 @@ QUESTION = Question(
 RECORD = Record(
     question="q1", method="mindmap", status="answered", error=("E_MODEL", "gone"), ranked=True,
     fallbacks=(("answer", "a reason"),), claims=(("It is Ann.", ("P1",)),),
-    answers=(RecordedAnswer("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
+    answers=(RecordedAnswer("<http://e.org/a>", "Ann", 0.5, ("P1", "N1")),),
     evidence=(
         RecordedEvidence("P1", (("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),), (None,)),
     ),
@@ -48,6 +48,10 @@ def test_what_was_written_is_read(begun: Run) -> None:
     read = Run.open(begun.path)
     assert read.questions == (QUESTION,)
     assert read.records("mindmap") == {"q1": RECORD}
+    file = begun.path / "answers" / "mindmap.jsonl"
+    file.write_text(file.read_text().replace('"label":"Ann",', '"label":"Ann","degree":7,'))
+    assert '"degree":7' in file.read_text()
+    assert read.records("mindmap") == {"q1": RECORD}, "the version before had the degree of each answer"
     assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
 
 

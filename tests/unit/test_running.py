@@ -134,19 +134,6 @@ def test_whose_errors_mean_that_nobody_was_there() -> None:
         assert Record.failed(error, question="q", method="m", seconds=0).is_lost is lost
 
 
-def test_answers_of_one_path_have_their_degrees(asked: Callable[..., Any], knowledge: kgsparql.KnowledgeBase) -> None:
-    made, _ = asked((SMALL, BOHR, Literal("1922")), (BOHR,))
-    record = made.records("told")["0"]
-    degrees = {given.term: given.degree for given in record.answers}
-    found = knowledge.graph.store.quads_for_pattern  # type: ignore[attr-defined]
-    counted = {str(t): len([*found(t, None, None), *found(None, None, t)]) for t in (SMALL, BOHR)}
-    assert degrees == {**counted, '"1922"': None}
-    assert counted[str(BOHR)] > counted[str(SMALL)]
-    assert METRICS["hits@1"].of(made.questions[1], made.records("told")["1"]) == 1
-    assert made.records("told")["1"].answers[0].degree is None, "one that is alone needs none"
-    assert METRICS["hits@1"].of(made.questions[0], record) == 1, "the better connected of the two comes first"
-
-
 def test_questions_side_by_side_are_recorded_and_no_thread_is_left(asked: Callable[..., Any], tmp_path: Path) -> None:
     made, told = asked(*[(BOHR,)] * 40, workers=8)
     assert sorted(told.asked) == sorted(f"q{i}" for i in range(40))

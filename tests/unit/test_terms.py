@@ -318,6 +318,16 @@ def test_T1_a_text_search_is_the_same_query_whatever_the_words(texts: list[str],
         assert "?words" not in shape(texts)
 
 
+@given(WORDS)
+def test_T1_a_search_for_qlevers_words_asks_for_the_three_longest_as_constants(texts: list[str]) -> None:
+    asked = label_search("ql:has-word", [texts], predicates=LABELS[:1], languages=["en"], limit=7)
+    words = re.findall(r'ql:has-word "([^"]*)" \.', asked.text)
+    plain = "".join(char if char.isalnum() else " " for char in " ".join(texts).lower()).split()
+    assert (len(words), asked.empty) == ((0, True) if not plain else (3, False))
+    assert all(word.isalnum() for word in words)
+    assert sorted(map(len, set(words)))[-3:] == sorted(map(len, dict.fromkeys(plain)))[-3:]
+
+
 @given(st.text(min_size=1, max_size=30))
 def test_T1_a_name_is_a_literal_of_wikidatas_search(name: str) -> None:
     query = wikibase_search([name], host="www.wikidata.org", languages=["en"])
@@ -340,7 +350,7 @@ def test_L13_tags_are_compared_in_small_letters_where_an_engine_keeps_their_capi
 
 
 def test_each_text_search_says_what_it_is() -> None:
-    assert [file.stem for file in VENDOR] == ["bif_contains", "graphdb", "jena", "mwapi", "qlever"]
+    assert [file.stem for file in VENDOR] == ["bif_contains", "graphdb", "jena", "mwapi", "ql_has_word", "qlever"]
     assert label_search("bif:contains", [["?!"], []], predicates=LABELS, languages=["en"], limit=5).empty
     for file in VENDOR:
         text = file.read_text(encoding="utf-8")

@@ -47,6 +47,10 @@ _COUNTS = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s*\(", re.IGNORECASE)
 _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
 _NODE_ID = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
 """Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote."""
+_CHARSET = re.compile(rb"(charset\s*=\s*\"?)([A-Za-z0-9._:-]+)", re.IGNORECASE)
+_OTHER_ENCODING = re.compile(
+    r"iso-8859-\d+|latin-?1|windows-\d+|utf-16(?:[bl]e)?|koi8-[ru]|gb\w+|big5|shift_jis|euc-\w+", re.IGNORECASE
+)
 _TRUTH = re.compile(rb'(XMLSchema#boolean"\s*,\s*"value"\s*:\s*")([01])(?=")')
 """Virtuoso writes truth values as numbers."""
 _Read = TypeVar("_Read")
@@ -241,11 +245,16 @@ def _respelt_body(reply: HttpReply, request: SparqlRequest) -> bytes:
 
 
 def _utf8_body(reply: HttpReply, request: SparqlRequest) -> bytes:
-    """Return the body, which must be UTF-8, without a byte order mark."""
+    """Return the body as UTF-8, without a byte order mark, which it must be if it does not say what else it is."""
     body = reply.body
+    declared = DECLARED_ENCODING.match(body) or _CHARSET.search(reply.headers.get("content-type", "").encode())
+    named = declared[2].decode() if declared else ""
     try:
         body.decode()
     except UnicodeDecodeError as error:
+        if _OTHER_ENCODING.fullmatch(named):
+            with suppress(UnicodeDecodeError, LookupError):
+                return _utf8_body(replace(reply, body=body.decode(named).encode()), request)
         if error.end >= len(body):
             raise _broken_error(body, request) from None
         raise _malformed_error(f"byte {error.start:,} is not valid UTF-8", request) from None

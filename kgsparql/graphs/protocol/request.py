@@ -27,7 +27,7 @@ from kgsparql.errors import (
     redacted,
     without,
 )
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning, known_endpoints
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, in_words, message_in, retry_after_s
 from kgsparql.rdf.terms import Json, printable
@@ -41,6 +41,7 @@ ACCEPT: Mapping[Form, str] = {
     "SELECT": _RESULTS, "ASK": _RESULTS, "CONSTRUCT": _TRIPLES, "DESCRIBE": _TRIPLES, "DESCRIPTION": "text/turtle",
 }  # fmt: skip
 CONTACT_VARIABLE = "KGSPARQL_CONTACT"  # names who asks, for the operators of an endpoint: an e-mail address or a URL
+GIVE_CONTACT = f"export {CONTACT_VARIABLE}=you@example.org"
 _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'*-~]+", re.ASCII)
 _HINTS = {
     406: "it must give results as SPARQL JSON or XML, and triples as N-Triples or Turtle",
@@ -161,7 +162,7 @@ def checked_contact(url: str, *, needed: bool) -> str:
     elif needed and not contact:
         message = f"{url} is asked only by those who say how they can be reached"
     if message:
-        raise OptionError(message, hint=f"export {CONTACT_VARIABLE}=you@example.org (or the URL of a page about you)")
+        raise OptionError(message, hint=f"{GIVE_CONTACT} (or the URL of a page about you)")
     return contact
 
 
@@ -208,7 +209,7 @@ def built_request(
 
 def contact_hint(said: str, otherwise: str) -> str:
     """Hint at the contact, where a server's words are about who asks."""
-    return f"say who asks: export {CONTACT_VARIABLE}=you@example.org" if _AGENT.search(said) else otherwise
+    return f"say who asks: {GIVE_CONTACT}" if _AGENT.search(said) else otherwise
 
 
 def trace_in(body: bytes) -> bytes:
@@ -260,13 +261,17 @@ def meaning_of(reply: HttpReply, request: SparqlRequest) -> Meaning | None:
     ``None`` for results, and for errors of the query or the URL.
     """
     status, words = status_of(reply), reply.body[:_READ_FOR_MEANING].decode("utf-8", "replace").lower()
-    for meaning in request.profile.statuses:
+    profile = request.profile
+    engine = known_endpoints().engine_of(request.url, reply) if status >= 400 and profile.engine else None
+    if engine is not None and engine.name != profile.engine:
+        profile = profile.on(engine)
+    for meaning in profile.statuses:
         if meaning.status == status and meaning.says.lower() in words:
             return meaning.means
     # A server may repeat the whole query before it says what was wrong with it.
     said = f"{excerpt(reply.body, request)} {excerpt(trace_in(reply.body), request)}"
     # A 429 may mean too much time, too: where the engine is known, its profile says by which words to tell.
-    is_late = (status >= 500 or (status == 429 and not request.profile.engine)) and OUT_OF_TIME.search(said)
+    is_late = (status >= 500 or (status == 429 and not profile.engine)) and OUT_OF_TIME.search(said)
     if is_late or status in {408, 504}:
         return "out of time"
     if status == 429 or (status == 405 and "retry-after" in reply.headers):

@@ -38,6 +38,7 @@ from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, EndpointProfile
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
     ACCEPT,
+    GIVE_CONTACT,
     MAX_WAIT_S,
     Sender,
     SparqlRequest,
@@ -64,6 +65,7 @@ from kgsparql.storage.response_cache import QUERY, ResponseCache
 MOST_FAILURES = 5  # in a row; then an endpoint is not asked for `REST_S`
 REST_S = 60.0
 _MINUTE_S = 60.0
+_COUNTED_S = 61.0  # for which a request counts as one of this minute: it came to the server after it was sent
 _POLL_S = 0.05
 _WORTH_KEEPING_S = 1.0  # a shorter pause is over when the next process asks
 
@@ -93,6 +95,7 @@ class RateLimiter:
         self._closed: dict[str, float] = {}  # by URL, as services on one server ask for pauses of their own
         self._failures = 0  # in a row
         self._errors: list[float] = []  # when the last ones were
+        self._sent: list[float] = []  # when requests were, where the endpoint counts those of a minute
         self._why_resting = ""
         self.said = ""
 
@@ -105,10 +108,21 @@ class RateLimiter:
             self._closed[request.url] = -math.inf
             if self._keeps(request):
                 with suppress(OSError, ValueError):  # what cannot be believed is nothing
-                    left_s = float(kept_until_file(request.url).read_text(encoding="ascii")) - time.time()
+                    kept, now = kept_until_file(request.url).read_text(encoding="ascii"), self.clock()
+                    left_s, *sent = (float(at) - time.time() for at in kept.split())
+                    self._sent = sorted((*self._sent, *(now + at for at in sent if -_COUNTED_S < at <= 0)))
                     if left_s <= LONGEST_S:  # else the clock was set back since
-                        self._closed[request.url] = self.clock() + left_s
+                        self._closed[request.url] = now + left_s
         return self._closed[request.url]
+
+    def pace(self, request: SparqlRequest) -> tuple[float, str]:
+        """Tell for how many seconds there have been enough requests for a minute, and how many those are."""
+        most, why = request.profile.requests_per_minute, ""
+        if request.profile.requests_without_contact and not checked_contact(request.url, needed=False):
+            most, why = request.profile.requests_without_contact, f" of who names no contact ({GIVE_CONTACT})"
+        if most is None or len(self._sent) < most:
+            return -math.inf, ""
+        return self._sent[-most] + _COUNTED_S - self.clock(), f"it takes {most} requests a minute{why}"
 
     def _keeps(self, request: SparqlRequest) -> bool:
         return self._is_kept and request.profile.is_public and not Address.parse(request.url).is_loopback
@@ -126,6 +140,9 @@ class RateLimiter:
                 while self._waits_for_turn(ticket, request, began):
                     pass
                 self._running += 1
+                if request.profile.requests_per_minute:
+                    now = self.clock()
+                    self._sent = [*(at for at in self._sent if at > now - _COUNTED_S), now]
             finally:
                 self._line.remove(ticket)
                 self._changed.notify_all()
@@ -141,11 +158,12 @@ class RateLimiter:
             if closed_s is not None:
                 self._closed[request.url] = max(self._closed_until(request), now + closed_s)
             left_s = self.closed_s(request)
-            if left_s > _WORTH_KEEPING_S and self._keeps(request):
+            if (left_s > _WORTH_KEEPING_S or self._sent) and self._keeps(request):
                 with suppress(OSError):  # the next process is told so by the server
                     file = kept_until_file(request.url)
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_text(str(time.time() + left_s), encoding="utf-8", newline="")
+                    kept = (str(time.time() - now + at) for at in (now + left_s, *self._sent))
+                    file.write_text(" ".join(kept), encoding="utf-8", newline="")
             self._changed.notify_all()
 
     def succeeded(self, profile: EndpointProfile) -> None:
@@ -182,6 +200,7 @@ class RateLimiter:
         wanted_s, why = max(
             (self._closed_until(request) - now, "it wants to be left alone"),
             (self._ended + request.profile.pause_s - now, "there is a pause between queries"),
+            self.pace(request),
         )
         left_s = request.deadline - now
         if wanted_s > max(0.0, request.may_wait_s(now)):
@@ -286,12 +305,14 @@ class RateLimitedSender:
         return reply
 
     def _note_wait(self, request: SparqlRequest, limiter: RateLimiter) -> None:
-        pause_s = limiter.closed_s(request)
+        pause_s, paced = limiter.closed_s(request), limiter.pace(request)
+        why = limiter.said or f"{request.url} wants to be left alone"
+        if paced[0] > pause_s:
+            pause_s, why = paced[0], f"{request.url}: {paced[1]}"
         until = time.time() + pause_s
         is_news = abs(until - self._told_until) > 1.0  # others in the same line wait for the same
         if _TOLD_FROM_S <= pause_s <= request.may_wait_s(limiter.clock()) and is_news:
             self._told_until = until
-            why = limiter.said or f"{request.url} wants to be left alone"
             clock = f", until {time.strftime('%H:%M', time.localtime(until))}" if pause_s >= REST_S else ""
             self.note(f"{why}: waiting {in_words(pause_s)}{clock}")
 
@@ -473,4 +494,4 @@ def _entry_of(reply: HttpReply) -> Json:
 def reply_of(kept: Mapping[str, Any]) -> HttpReply:
     """Return the reply that was kept."""
     body = str(kept["body"]).encode("utf-8", "surrogateescape")
-    return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
+    return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]), is_kept=True)

@@ -6,17 +6,18 @@ Which parts of a text may be a name, and how a graph may spell it, stands first.
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, cycle, islice
 from typing import TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, in_parts
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
+from kgsparql.graphs.profiles import EndpointProfile, TextSearch
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
 from kgsparql.linking.label_index.search import (
@@ -33,7 +34,7 @@ from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, normalised, text_literal
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, WORDS
 
 MAX_SPELLINGS = 160
 """Spellings of one text that are looked up: enough for all of a question of some twenty words."""
@@ -220,6 +221,7 @@ _MAX_ENTITIES = 300  # of one text, whose kinds and degrees are looked up
 _MAX_NAMES = 10  # that the search of a Wikibase is asked for: the endpoint makes a request of its own for each
 _LEAST_LABELS = 10_000  # that a graph is taken to have, when only those found for a text are known
 _SHARE_OF_COMMON_WORDS = 0.02  # of them; of a word that is common more labels were found than are read
+_NOT_IN_A_NAME = re.compile(r"\W")
 _Search: TypeAlias = tuple[str, ...]
 
 
@@ -252,27 +254,32 @@ class EndpointLabels(FoundLabels):
     Every spelling that a name may have is looked up as an exact label, which any engine answers from its index. Where
     the engine has a text search, names are also searched for. Nothing is asked twice.
 
-    :param profile: says which text search there is, and which predicate tells how well known an entity is.
+    :param profile: says which text search there is, and which predicate tells how well known an entity is; that of
+        the graph, if ``None``, which may change when the engine does.
     :param embedder: compares what was found with the question by meaning.
     """
 
     def __init__(
-        self, graph: KnowledgeGraph, *, profile: EndpointProfile = UNKNOWN, embedder: Embedder | None = None
+        self, graph: KnowledgeGraph, *, profile: EndpointProfile | None = None, embedder: Embedder | None = None
     ) -> None:
         super().__init__((), embedder)
         self._graph = graph
-        self._profile = profile
+        self._own_profile = profile
         self._lock = threading.RLock()
         self._texts: dict[tuple[str, tuple[str, ...]], FoundLabels] = {}
         self._exact: dict[tuple[str, tuple[str, ...]], list[LabelRow]] = {}
         self._searched: dict[_Search, list[LabelRow]] = {}
         self._kinds: dict[str, Kind] = {}
         self._degrees: dict[str, int] = {}
-        self._search_failure = ""
+        self._failed: dict[TextSearch, str] = {}
+
+    @property
+    def _known_profile(self) -> EndpointProfile:
+        return self._own_profile or self._graph.profile
 
     def with_graph(self, graph: KnowledgeGraph) -> EndpointLabels:
         """See :meth:`PackedLabels.with_graph`; nothing is remembered, so that earlier questions change no query."""
-        return EndpointLabels(graph, profile=self._profile, embedder=self.embedder)
+        return EndpointLabels(graph, profile=self._own_profile, embedder=self.embedder)
 
     def named(self, texts: Sequence[str], languages: tuple[str, ...]) -> list[LabelRow]:
         """Find what is called exactly like one of some texts, in at most two queries: its triples are not counted."""
@@ -295,8 +302,13 @@ class EndpointLabels(FoundLabels):
             return self._texts[text, languages]
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - a search that failed is said anyway
-        """Say how the text search failed."""
-        return (self._search_failure,) if self._search_failure else ()
+        """Say how a text search failed, and what was done instead."""
+        instead = "labels are found only if they are written as in the question"
+        if self._text_searches:
+            instead = f"names are looked up by {self._text_searches[0]}"
+        return tuple(
+            f"the text search of {self._graph.name} failed, so {instead}: {why}" for why in self._failed.values()
+        )
 
     def _found_labels(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         spellings, tags = Spellings(text, languages), language_tags(languages)
@@ -323,27 +335,33 @@ class EndpointLabels(FoundLabels):
         literals = [text_literal(text, tag) for text in texts for tag in tags]
         return rows_by("text", names_in(select_about(self._graph, queries, literals, parameter="label").seen))
 
+    @property
+    def _text_searches(self) -> list[TextSearch]:
+        """List the text searches that there are, the best first; one that failed is not tried again."""
+        kind = self._known_profile.text_search
+        is_there = kind not in {"none", *self._failed} and (kind != "ql:has-word" or self._graph.uses_any(WORDS))
+        return [kind] if is_there else []
+
     def _names_by_search(
         self, spellings: Spellings, tags: Sequence[str], common: set[str], known: Sequence[str]
     ) -> list[LabelRow]:
-        """Ask the endpoint's text search; after a failure, which :meth:`notes` tells, it is not tried again."""
-        if self._profile.text_search == "none" or self._search_failure:
-            return []
-        try:
-            if self._profile.text_search == "wikibase:mwapi":
-                return self._names_by_wikibase_search(spellings.names[:_MAX_NAMES], tags, known)
-            return self._names_by_words(spellings.searches[:MAX_ARMS], tags, common)
-        except GRAPH_FAILED as error:
-            self._search_failure = (
-                f"the text search of {self._graph.name} failed, so labels are found only if they are written as in "
-                f"the question: {error.message}"
-            )
-            return []
+        """Ask the endpoint's text search; where it fails, another, if the endpoint has changed its engine."""
+        while searches := self._text_searches:
+            kind = searches[0]
+            try:
+                if kind == "wikibase:mwapi":
+                    return self._names_by_wikibase_search(spellings.names[:_MAX_NAMES], tags, known)
+                return self._names_by_words(kind, spellings.searches[:MAX_ARMS], tags, common)
+            except GRAPH_FAILED as error:
+                self._failed[kind] = error.message
+        return []
 
-    def _names_by_words(self, searches: Sequence[_Search], tags: Sequence[str], common: set[str]) -> list[LabelRow]:
+    def _names_by_words(
+        self, kind: TextSearch, searches: Sequence[_Search], tags: Sequence[str], common: set[str]
+    ) -> list[LabelRow]:
         missing = [search for search in searches if search not in self._searched]
         if missing:
-            predicates, kind = self._graph.naming.names, self._profile.text_search
+            predicates = self._graph.naming.names
             query = label_search(kind, missing, predicates=predicates, languages=tags, limit=_FOUND_EACH)
             names = names_in(self._graph.select(query)) if not query.empty else []
             for search in missing:
@@ -360,7 +378,7 @@ class EndpointLabels(FoundLabels):
         missing = [name for name in names if (name,) not in self._searched]
         if missing:
             languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
-            search = wikibase_search(missing, host=self._profile.search_host, languages=languages)
+            search = wikibase_search(missing, host=self._known_profile.search_host, languages=languages)
             found = [(getattr(s.get("words"), "value", ""), s.get("entity")) for s in self._graph.select(search)]
             entities = [(name, entity) for name, entity in found if isinstance(entity, IRI)]
             meant = [entity.value for _, entity in entities]
@@ -392,7 +410,7 @@ class EndpointLabels(FoundLabels):
 
         :param named: those whose names are asked for, too, and returned.
         """
-        size, given_by = max(1, self._graph.chunk_size), self._profile.degree_predicate
+        size, given_by = max(1, self._graph.chunk_size), self._known_profile.degree_predicate
         names = []
         for chunk in in_parts(entities, size):
             queries = [Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._graph.naming.links)]
@@ -414,7 +432,7 @@ class EndpointLabels(FoundLabels):
         return names
 
     def _learn_degrees(self, entities: Sequence[str]) -> None:
-        if self._profile.degree_predicate is not None:
+        if self._known_profile.degree_predicate is not None:
             return
         missing = [iri for iri in entities if iri not in self._degrees][:MAX_ARMS]
         if missing:
@@ -439,7 +457,12 @@ def label_search(
     :param languages: tags, the empty one for literals without.
     """
     tags = [Literal(tag) for tag in languages]
-    one = Query.load(f"text_search/{kind.replace(':', '_')}").bind(predicate=predicates, language=tags).limit(limit)
+    file = _NOT_IN_A_NAME.sub("_", kind)
+    one = Query.load(f"text_search/{file}").bind(predicate=predicates, language=tags).limit(limit)
+    if kind == "ql:has-word":
+        longest = (sorted(dict.fromkeys(_plain_words(words)), key=len, reverse=True) for words in searches)
+        slots = dict.fromkeys(tuple(islice(cycle(map(Literal, own)), 3)) for own in longest if own)
+        return Query.union([one.fix(words=first, second=second, third=third) for first, second, third in slots])
     literals = dict.fromkeys(search_words(kind, words) for words in searches)
     return Query.union([one.fix(words=literal) for literal in literals if literal is not None])
 
@@ -461,6 +484,10 @@ def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
     >>> print(search_words("jena", ["NOT", "curie~2"]), search_words("qlever", ["Marie", "Curie"]))
     "not AND curie AND 2" "marie curie"
     """
-    plain = "".join(char if char.isalnum() else " " for char in " ".join(words).lower()).split()
+    plain = _plain_words(words)
     quote, between = "'" if kind == "bif:contains" else "", " " if kind == "qlever" else " AND "
     return Literal(between.join(f"{quote}{word}{quote}" for word in plain)) if plain else None
+
+
+def _plain_words(words: Iterable[str]) -> list[str]:
+    return "".join(char if char.isalnum() else " " for char in " ".join(words).lower()).split()

@@ -19,6 +19,7 @@ const post = (path, value) => json(path, { method: "POST", headers: { "content-t
 export const ask = (question, settings) => post("/api/ask", { question, ...settings });
 export const chips = (id, part) => json(at(id, part === undefined ? "/chips" : `/chips/${part}`));
 export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);
+export const kinds = (plan) => json(plan === undefined ? "/api/kinds" : `/api/kinds?plan=${encodeURIComponent(plan)}`);
 export const names = (text, signal) => json(`/api/names?text=${encodeURIComponent(text)}`, { signal });
 
 /**

@@ -4,7 +4,7 @@ import { el, name, put } from "./dom.js";
 
 const KEPT = 8;
 const STORE = `kgsparql questions of ${document.title}`;
-const KINDS = { class: "kind of thing", predicate: "what is said" };
+const KINDS = { class: "kind of thing", predicate: "relation" };
 
 /** What was asked last, the newest first; a browser that keeps nothing has none. */
 function recent() {
@@ -38,7 +38,7 @@ export class Completion {
     if (!text.trim()) return this.close();
     const { start, names = [] } = await api.names(text, signal).catch(() => ({})); // none is no error
     if (text !== this.field.value.slice(0, this.field.selectionStart)) return undefined;
-    return this.show(names.map((one) => ({ text: one.label, hint: KINDS[one.kind] ?? one.description, take: () => this.insert(one.label, start, text.length) })));
+    return this.show(names.map((one) => ({ text: one.label, hint: [KINDS[one.kind], one.about].filter(Boolean).join(" · "), take: () => this.insert(one.label, start, text.length) })));
   }
 
   insert(label, start, end) {

@@ -3,11 +3,12 @@ import * as api from "./api.js";
 import { Completion, remember } from "./complete.js";
 import { box, button, count, el, name, put, troubleOf } from "./dom.js";
 import { RunView } from "./run.js";
+import { showKinds } from "./start.js";
 
 const at = (id) => document.getElementById(id);
 const runs = at("runs");
 let views = [];
-let meant = null;
+let meant = null, showing = null;
 const chip = button("", () => { mean(null); at("question").focus(); }, "chip");
 document.querySelector(".box").after(chip);
 
@@ -46,7 +47,7 @@ function clear() {
 }
 
 function showRuns(found) {
-  at("examples").hidden = true;
+  at("start").hidden = true;
   clear();
   runs.classList.toggle("two", found.length > 1);
   document.title = `${found[0].question} · kgsparql`;
@@ -73,7 +74,7 @@ at("ask").addEventListener("submit", (event) => {
   ask(at("question").value, [settings(at("method").value), ...(beside ? [settings(beside)] : [])]).catch(show);
 });
 
-runs.addEventListener("plan", ({ detail }) => ask("", [{ plan: detail }]).catch(show));
+document.addEventListener("plan", ({ detail }) => ask("", [{ plan: detail }]).catch(show));
 
 runs.addEventListener("about", (event) => {
   mean(event.detail);
@@ -86,7 +87,9 @@ async function open() {
   const wanted = new URLSearchParams(location.search);
   if (!kept) {
     clear();
-    at("examples").hidden = !at("examples").querySelector("li");
+    at("start").hidden = false;
+    showing ??= showKinds(at("kinds"));
+    showing.catch(show);
     if (wanted.get("q")) at("question").value = wanted.get("q");
     return;
   }
@@ -112,7 +115,7 @@ async function about() {
     type: "button",
     onclick: () => { at("question").value = text; at("ask").requestSubmit(); },
   }, name(text)))));
-  at("examples").hidden = !graph.examples.length || runs.hasChildNodes();
+  at("examples").hidden = !graph.examples.length;
 }
 
 at("open-sparql").addEventListener("click", () => box().catch(show));
