@@ -27,6 +27,9 @@ MOST_NAMES = 10  # answers that are named one by one where they are asked about 
 _TAKEN = "{!r} was taken for {}"
 _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]{2,})?")
 _NUMBER = re.compile(r"(?<![\w-])\d[\d.,:-]*(?!\w)")
+_PLACE = re.compile(r"\bthe (\w+) one\b", re.IGNORECASE)
+_OF_SOMETHING = re.compile(r"(?:what|who|which) (?:is|are|was|were) the ", re.IGNORECASE)
+_LISTED = 3  # names: that many are a list
 _LISTING = re.compile(r"(?:list|name|show|give)(?: me)?(?: all)?(?: the)? (?=\w)", re.IGNORECASE)
 _HOW_MANY = re.compile(r"how many(?: (?:are|were) (?:there|they))?", re.IGNORECASE)
 
@@ -101,7 +104,12 @@ def completed(question: str, before: Before, language: str, is_person: Callable[
     ['When was Marie Curie born?', 'Where was Pierre Curie born?']
     """
     own = rules(language)
-    return Completed(question) if own is None else _Completion(before, own, language, is_person).of(question)
+    if own is None:
+        return Completed(question)
+    completion = _Completion(before, own, language, is_person)
+    placed = completion.with_place(question)
+    found = completion.of(placed.text)
+    return replace(found, taken=(*placed.taken, *found.taken))
 
 
 def take_up(session: Session, before: Before, language: str = "") -> None:
@@ -137,6 +145,8 @@ class _Completion:
         if self.language == "en" and (made := self._about_set(bare)) is not None:
             return made
         filled = self._with_names(text)
+        if opening and filled.taken and _OF_SOMETHING.match(self.before.question):  # and its homepage?
+            return replace(filled, text=f"What is {filled.text.rstrip(' ?.!')}?")
         if opening and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None:
             return replace(made, taken=(*filled.taken, *made.taken))
         if filled.taken:
@@ -146,6 +156,17 @@ class _Completion:
     def _told_sentence(self, sentence: str, *values: str) -> str:
         known = {} if self.language == lexicon().language else glossary(self.language).sentences
         return known.get(sentence, sentence).format(*values)
+
+    def with_place(self, text: str) -> Completed:
+        """Put an answer to the question before in the place of *the first one*; ask back if there is none."""
+        answers = self.before.answers
+        places = {"first": 1, "last": len(answers), **lexicon().ordinals}
+        if (found := _PLACE.search(text)) is None or (at := places.get(found[1].lower())) is None:
+            return Completed(text)
+        if not 0 < at <= len(answers) > 1:
+            return Completed(text, (self._told_sentence("nothing before is {!r}: say its name", found[0]),))
+        whom = answers[at - 1].label
+        return Completed(text.replace(found[0], whom), (self._told_sentence(_TAKEN, found[0], whom),))
 
     # --- several
 
@@ -276,6 +297,10 @@ class _Completion:
         if not name or (old := self._place_replaced(preposition, name)) is None:
             return None
         start, end = old
+        if before[end:].startswith("'s"):  # what something of it was asked of
+            return None
+        if before[:start].lower().endswith("the "):
+            name = re.sub("^the ", "", name, flags=re.IGNORECASE)
         now = f"{before[:start]}{name}{before[end:]}"
         return Completed(
             now, (self._told_sentence("asked again, with {!r} in the place of {!r}", name, before[start:end]),)
@@ -291,6 +316,7 @@ class _Completion:
             if preposition and (inside := [found.span(1) for found in re.finditer(like, before)]):
                 return inside[-1]
             places = [(own.start, own.start + len(own.text)) for own in self.before.topics if own.start >= 0]
+            places = places if len(places) < _LISTED else []  # one of a list
         else:
             return None
         behind = [place for place in places if before[: place[0]].lower().endswith(f" {preposition.lower()} ")]

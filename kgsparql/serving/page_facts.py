@@ -7,9 +7,9 @@ import json
 import re
 import secrets
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
@@ -27,13 +27,15 @@ from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.words import STOP_WORDS, in_turn
 from kgsparql.made_questions.examples import example_questions
-from kgsparql.plans.algebra import Ends, Instances, Items, ItemSet, ItemTable, Plan, Table
+from kgsparql.plans.algebra import Count, Ends, Instances, Items, ItemSet, ItemTable, Plan, Table
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
+from kgsparql.plans.english import THEY, reached
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.questions import can_be_asked, question_text
-from kgsparql.plans.type_check import check, terms_in
-from kgsparql.plans.writing import Writer, in_words
+from kgsparql.plans.set_profile import Profiler
+from kgsparql.plans.type_check import check, parts_of, terms_in
+from kgsparql.plans.writing import Label, Writer, in_words
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Term, normalised, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
@@ -41,7 +43,7 @@ from kgsparql.retrievers import names
 from kgsparql.retrievers._planned_question import GivenPlan
 from kgsparql.schema.vocabulary import GraphVocabulary
 
-_MOST_INSTEAD = 4
+_MOST_INSTEAD, _MOST_NEXT = 4, 3
 _EXAMPLES = 3
 _PAGE = 12  # neighbours that are shown at once
 _MAX_NEIGHBOURS = 600
@@ -210,13 +212,16 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: Json, number: i
     """
     plan = _plan_of_run(knowledge, asking, run)
     if plan is None:
-        return {"words": "", "chips": [], "is_near": False}
+        return {"words": "", "chips": [], "is_near": False, "next": []}
     parts = chips(plan)
     if number is None:
         label = knowledge.labels(terms_in(plan)).__getitem__
         parts_told = [{"kind": one.kind, "words": part_words(one.kind, one.part_of(plan), label)} for one in parts]
         words = printable(in_words(plan, label), _MOST_PLAN_CHARACTERS)
-        return {"words": words, "chips": parts_told, "is_near": run.get("is_near", False)}
+        following = _next_plans(run["answer"], plan, knowledge.bounded(asking.without_model()).graph)
+        label = knowledge.labels({term for one in following for term in terms_in(one)}).__getitem__
+        next_told = [{"words": _words_after(plan, one, label), "plan": _sealed_plan(one)} for one in following]
+        return {"words": words, "chips": parts_told, "is_near": run.get("is_near", False), "next": next_told}
     if number >= len(parts):
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_PART_LIMITS))
@@ -266,8 +271,32 @@ def asked_plan(knowledge: KnowledgeBase, asking: AskOptions, sealed: str) -> tup
     """Read a plan that an option came with; return its words, as a question, and how it is asked."""
     plan = _opened_plan(sealed)
     words = in_words(plan, knowledge.labels(terms_in(plan)).__getitem__)
-    given = replace(asking.without_model(), retriever=GivenPlan(plan), options={}, language="en")
+    given = replace(asking.without_model(), retriever=GivenPlan(plan), options={}, language="en", after=None)
     return printable(words, _MOST_PLAN_CHARACTERS), given
+
+
+def _next_plans(answer: Json, plan: Plan, graph: KnowledgeGraph) -> Sequence[ItemSet]:
+    """Make of a sure answer what may be asked next: what was counted, or what leads on from what was found."""
+    if answer["gaps"]:
+        return ()
+    if isinstance(plan, Count):
+        return (plan.items,)
+    found = [one["term"] for one in answer["answers"] if one.get("best")]
+    start = Items((IRI(found[0]["value"]),)) if [one["type"] for one in found] == ["uri"] else plan
+    if not isinstance(start, ItemSet) or (start is plan and len(found) < 2):
+        return ()
+    said, uses = (
+        {step.predicate for step in parts_of(plan, Step)},
+        Profiler(graph, GraphVocabulary.of(graph))(start).uses,
+    )
+    return [Ends(start, use.path) for use in uses if use.step.predicate not in said][:_MOST_NEXT]
+
+
+def _words_after(plan: Plan, following: ItemSet, label: Label) -> str:
+    """Say what a plan comes to, of what another one found: *their places of birth*."""
+    if isinstance(following, Ends) and following.start == plan:
+        return printable(f"{reduce(reached, Writer(label).relations(following.path), THEY):owner}", 200)
+    return printable(in_words(following, label), 200)
 
 
 def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: Json) -> Plan | None:

@@ -167,6 +167,24 @@ def test_what_was_filled_in_is_said_in_the_language_of_the_question(
     assert [own.term for own in alone.best] == [own.term for own in answer.best], "it stands for itself"
 
 
+@pytest.mark.parametrize(
+    ("before", "question", "asked"),
+    [
+        ("Who is the spouse of Marie Curie?", "and his date of birth?", "What is Pierre Curie's date of birth?"),
+        ("Which laureates were born in Paris?", "Where did the first one study?", "Where did Esther Duflo study?"),
+        ("Where was Marie Curie born?", "When was the second one born?", ""),
+        ("When did Marie Curie's husband die?", "what about her children?", "Marie Curie's children?"),
+        ("Who taught at the University of Paris?", "what about the ETH?", "Who taught at the ETH?"),
+        ("How many of Niels Bohr, Max Born and Pierre Curie have a child?", "what about Paris?", "what about Paris?"),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_is_taken_from_what_is_named_or_asked_for(
+    nobel: kgsparql.KnowledgeBase, before: str, question: str, asked: str
+) -> None:
+    answer = nobel.ask(question, after=nobel.ask(before))
+    assert answer.question == asked or (not asked and "say its name" in " ".join(map(str, answer.notes)))
+
+
 def test_a_question_that_leaves_nothing_out_follows_none(nobel: kgsparql.KnowledgeBase) -> None:
     before = nobel.ask("When was Marie Curie born?")
     plain = nobel.ask("Where was Pierre Curie born?", after=before)

@@ -112,7 +112,7 @@ const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } }
 const tableOfNames = ({ more_answers: more }, best, acts) => shownTable(["Answer"], best.slice(0, ROWS).map((one) => [[nameOf(one, acts), one.description && ` (${one.description})`]]), best.length + more);
 
 const shownTable = (columns, rows, all, isCut) => [
-  el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Answer" }, valuesTable(columns, rows)),
+  el("div", { class: "wide", tabindex: 0, role: "group", "aria-label": "Answer" }, valuesTable(columns, rows)),
   el("p", { class: "quiet" }, rows.length < all || isCut ? `The first ${rows.length} of ${count(all, "row")}${isCut ? " and more" : ""}; the JSON and the query have all` : count(all, "row"))];
 
 /** What a computed answer rests on: what comes next to the best, and of how many. */

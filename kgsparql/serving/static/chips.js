@@ -9,15 +9,17 @@ export function chipsPart(run, isOpen) {
   const said = el("p", { class: "quiet", role: "status" });
   const list = el("div", { class: "parts", role: "group", "aria-label": "Parts of the question" });
   const folded = el("details", { class: "guide", open: isOpen }, el("summary", {}, "Change a part of the question"), said, list);
-  folded.addEventListener("toggle", () => load(run, said, list).catch((error) => said.replaceChildren(troubleOf(error))), { once: true });
-  return folded;
+  const further = el("p", { class: "next tools" });
+  folded.addEventListener("toggle", () => load(run, said, list, further).catch((error) => said.replaceChildren(troubleOf(error))), { once: true });
+  return [further, folded];
 }
 
-async function load(run, said, list) {
+async function load(run, said, list, further) {
   const { id } = run;
-  const { words, chips, is_near: isNear } = await api.chips(id);
+  const { words, chips, is_near: isNear, next: following } = await api.chips(id);
   said.replaceChildren();
   if (!run.answer.computed || run.answer.gaps.length) put(said, words ? [isNear ? "Near it, to begin with: " : "Understood as: ", name(words)] : "No other words say just this: what it rests on is listed below.");
+  if (following.length) put(further, el("span", { class: "quiet" }, "Ask on: "), following.map((one) => button(name(one.words), () => choose(one, further, -1))));
   const offered = el("ul", { class: "offered", role: "listbox", tabindex: 0, hidden: true });
   const more = el("p", { class: "quiet", role: "status" });
   const buttons = chips.map(({ kind, words: text }, at) => {

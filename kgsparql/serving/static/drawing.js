@@ -18,7 +18,7 @@ export class Drawing {
     const inside = [this.canvas, el("p", { class: "tools" }, el("span", { class: "zoom tools" }, button("Whole drawing", () => this.zoom(0)), button("Larger", () => this.zoom(1.25)), button("Smaller", () => this.zoom(0.8))), this.more,
       this.nodes, button("What is it?", () => this.look(this.nodes.value))), this.about];
     const needs = LEAST * this.shown.view[2], isWide = needs > BESIDE ? "wide-drawing" : "";
-    this.element = el("section", { class: `drawing ${isWide}`, "aria-label": "Drawing" },
+    this.element = el("div", { class: `drawing ${isWide}`, role: "group", "aria-label": "Drawing" },
       needs > innerWidth - 40 ? el("details", {}, el("summary", {}, "Drawing"), inside) : inside); // the evidence says the same
     this.draw();
   }

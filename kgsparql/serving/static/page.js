@@ -4,6 +4,7 @@ import { Completion, remember } from "./complete.js";
 import { box, button, count, el, name, put, troubleOf } from "./dom.js";
 import { RunView } from "./run.js";
 import { showKinds } from "./start.js";
+import { remember as rememberRun, showThread } from "./thread.js";
 
 const at = (id) => document.getElementById(id);
 const runs = at("runs");
@@ -44,6 +45,7 @@ function clear() {
   views = [];
   mean(null);
   runs.replaceChildren();
+  at("thread").hidden = true;
 }
 
 function showRuns(found) {
@@ -51,15 +53,23 @@ function showRuns(found) {
   clear();
   runs.classList.toggle("two", found.length > 1);
   document.title = `${found[0].question} · kgsparql`;
-  at("question").value = found[0].question;
-  const acts = ({ id, question, options: { corrects, ...options } }) => ({
-    mean: (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]).catch(show),
-    ask: (other) => ask(other, [options]).catch(show),
-  });
-  views = found.map((run) => new RunView(run, acts(run)));
+  at("question").value = "";
+  at("question").placeholder = "Ask on: “and its …?”, “what about …?”, or anything else";
+  views = found.map(viewOf);
   runs.append(...views.map((view) => view.element));
   if (document.activeElement !== at("question")) runs.focus();
-  return Promise.all(views.map((view) => view.follow()));
+  scrollTo(0, 0);
+  showThread(at("thread"), found[0], viewOf).catch(show);
+  return Promise.all(views.map((view) => view.follow().then(() => rememberRun(view.run))));
+}
+
+function viewOf(run) {
+  const { id, question, options: { corrects, ...options } } = run;
+  return new RunView(run, {
+    mean: (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]).catch(show),
+    ask: (other) => ask(other, [options]).catch(show),
+    edit: () => { at("question").value = question; at("question").select(); at("question").focus(); },
+  });
 }
 
 function settings(method) {
@@ -74,7 +84,7 @@ at("ask").addEventListener("submit", (event) => {
   ask(at("question").value, [settings(at("method").value), ...(beside ? [settings(beside)] : [])]).catch(show);
 });
 
-document.addEventListener("plan", ({ detail }) => ask("", [{ plan: detail }]).catch(show));
+document.addEventListener("plan", ({ detail }) => ask("", [{ plan: detail, after: views[0]?.run.id }]).catch(show));
 
 runs.addEventListener("about", (event) => {
   mean(event.detail);

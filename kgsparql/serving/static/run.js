@@ -12,9 +12,9 @@ const KEPT = 8;
 const DOUBTED = { not_in_graph: "not in the graph", no_entity: "nothing recognised", failed: "failed" };
 
 export class RunView {
-  /** `mean(link, candidate)` asks once more, with another meaning of a name; `ask(question)` asks another question. */
-  constructor(run, { mean, ask }) {
-    const acts = { mean, ask, light: (markers) => this.light(markers), open: (marker) => this.open(marker), look: (node) => this.look(node) };
+  /** `mean(link, candidate)` asks once more, with another meaning of a name; `ask(question)` asks another, `edit` puts it in the box. */
+  constructor(run, { mean, ask, edit }) {
+    const acts = { mean, ask, edit, light: (markers) => this.light(markers), open: (marker) => this.open(marker), look: (node) => this.look(node) };
     Object.assign(this, { run, acts, leaving: new AbortController(), started: performance.now() });
     this.badge = el("span", { class: "badge", role: "status" }, "working");
     this.question = el("h2", {}, run.question);
@@ -99,7 +99,7 @@ export class RunView {
     this.meter.replaceChildren();
     put(this.meter, this.run.meter);
     this.meter.after(this.exports());
-    this.body.querySelector(".answer-part").append(chipsPart(this.run, this.isNew));
+    this.body.querySelector(".answer-part").append(...chipsPart(this.run, this.isNew));
   }
 
   /** Shows an answer: what it says, its drawing, the card of a node, and its evidence. */
@@ -155,7 +155,7 @@ export class RunView {
   exports() {
     const suffixes = ["json", ...Object.keys(this.run.files ?? {})];
     const names = { md: "Markdown", trig: "TriG" };
-    return el("div", { class: "exports" }, el("a", { href: `/runs/${this.run.id}` }, "Permalink"),
+    return el("div", { class: "exports" }, button("Edit the question", this.acts.edit), " · ", el("a", { href: `/runs/${this.run.id}` }, "Permalink"),
       suffixes.map((suffix) => [" · ", el("a", { href: `/runs/${this.run.id}.${suffix}`, download: true }, names[suffix] ?? suffix.toUpperCase())]),
       this.run.not_logged ? el("p", { class: "quiet" }, `Not logged: ${this.run.not_logged}`) : "");
   }
