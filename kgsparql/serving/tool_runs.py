@@ -298,7 +298,7 @@ def _ask_result(answer: Answer, given: Any) -> Json:
             for link in answer.linked
         ],
         "gaps": gaps,
-        "choices": [asdict(one) for one in answer.choices],
+        "choices": [{**asdict(one), "reading": printable(one.reading, _MAX_CHARACTERS)} for one in answer.choices],
         "notes": notes,
         "more": f"{', '.join(more)}: {'raise' if given.limit else 'give'} limit" if more else "",
     }  # fmt: skip
