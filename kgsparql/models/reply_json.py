@@ -48,20 +48,8 @@ def without_reasoning(text: str | None) -> str:
 
 
 def filled_body(text: str) -> str:
-    r"""Return the reply without its reasoning, and out of the JSON string in which some models write it.
-
-    >>> filled_body('"{\\"n\\": [1]}"'), filled_body('{\\"n\\": [1]}')
-    ('{"n": [1]}', '{"n": [1]}')
-    """
+    """Return the reply without its reasoning; an error for one of which nothing is left."""
     body = without_reasoning(text)
-    for _ in range(_MAX_WRAPPERS):
-        bare = _FENCE.sub("", body).strip().removesuffix("```").strip()
-        if not re.match(r'"|[{\[]\s*\\"', bare):
-            break
-        try:
-            body = str(json.loads(bare if bare[0] == '"' else f'"{bare}"'))
-        except ValueError:
-            break
     if not body.strip():
         raise ModelReplyError("the model's reply is empty", hint=_HINT, code="E_LLM_EMPTY")
     return body
@@ -83,7 +71,6 @@ def plain_text(text: str) -> str:
 _SCALAR = r"-?(?:[\d.]+(?:[eE][-+]?\d+)?|Infinity|NaN|true|false|null)\s*(?:[,\]]|\Z)"
 _JSON_START = re.compile(rf"""\s*(?:\{{\s*(?:["'}}\\]|\w+\s*:|\Z)|\[\s*(?:["'{{\[\]]|{_SCALAR}|\Z))""")
 _BRACKET = re.compile(r"[\[{]")
-_COMMENT = re.compile(r"""("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _WRAPPERS = frozenset("result response reply output data json answer function arguments parameters properties".split())
 _MAX_WRAPPERS = 4
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
@@ -129,9 +116,8 @@ def find_json(text: str) -> list[FoundJson]:
 
 
 def _read_json(text: str, start: int) -> FoundJson | None:
-    """Read the value that starts here: strictly, then without comments and trailing commas; ``None`` if it is none."""
-    bare = _COMMENT.sub(lambda found: found[1] or " ", text[start:])
-    for body in (text[start:], _TRAILING_COMMA.sub("", bare)):
+    """Read the value that starts here: strictly, then without trailing commas; ``None`` if it is none."""
+    for body in (text[start:], _TRAILING_COMMA.sub("", text[start:])):
         with suppress(ValueError, RecursionError):
             value, end = _DECODER.raw_decode(body)
             depths = accumulate((char in "[{") - (char in "]}") for char in body[:end])
