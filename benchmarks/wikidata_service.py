@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyoxigraph as ox
 
@@ -121,6 +121,7 @@ class WikidataSimulator(Proxy):
         known = known_endpoints().named("wikidata") if self._search else EndpointProfile(is_public=True, has_union=True)
         limited = replace(
             known, name="simulated Wikidata", urls=(), hosts=(), concurrency=1,
+            linker_url=f"http://127.0.0.1:{self.port}/w/api.php" if self._search else "",
             requests_per_minute=int(REQUESTS * self.speed),
             requests_without_contact=int(REQUESTS_WITHOUT_CONTACT * self.speed),
             errors_per_minute=int(ERRORS * self.speed), timeout_s=QUERY_TIMEOUT_S / self.speed,
@@ -189,6 +190,9 @@ class WikidataSimulator(Proxy):
                 other = self.faults(request) if self.faults is not None else None
                 if other is not None:
                     await other(exchange)
+                    return
+                if self._search is not None and "action=wbsearchentities" in request.path:
+                    await exchange.write(self._search.named(request.path))
                     return
                 if self.manners == "QLever":
                     await exchange.write(await self._reply_of_qlever(exchange))
@@ -268,6 +272,14 @@ class ItemSearch:
             items.add(self._names[at][1])
             at += 1
         return sorted(items, key=lambda item: (-self._sitelinks[item], item))[:limit]
+
+    def named(self, path: str) -> bytes:
+        """Reply as the API that the web page of the wiki has."""
+        asked = parse_qs(urlsplit(path).query)
+        found = self.found(asked["search"][0], int(asked["limit"][0]))
+        entities = [{"id": item.rpartition("/")[2], "concepturi": item, "repository": "wikidata"} for item in found]
+        said = {"searchinfo": {"search": asked["search"][0]}, "search": entities, "success": 1}
+        return reply(json.dumps(said).encode(), type="application/json; charset=utf-8")
 
     def results(self, query: str) -> bytes:
         """Reply to a query that sends words to it."""

@@ -28,7 +28,7 @@ from kgsparql.errors import (
     is_about_the_query,
 )
 from kgsparql.events import Tell, ignore
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, StatedSizes
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions, StatedSizes
 from kgsparql.graphs.profiles import (
     UNKNOWN,
     EndpointProfile,
@@ -36,6 +36,7 @@ from kgsparql.graphs.profiles import (
     engine_in_words,
     known_endpoints,
 )
+from kgsparql.graphs.protocol.linker import LINKER, found_entities, linker_parameters
 from kgsparql.graphs.protocol.replies import solutions
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
@@ -51,6 +52,7 @@ TIMEOUT_S = 30.0  # for a query, where the profile does not say how long the ser
 _GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
+_LINKER_S = 10.0  # for one name
 _CHECKED_EVERY_S = 600.0  # whether it changed
 _SLOW_S = 0.5  # a fingerprint that took as long is not asked for again by the next process
 _SHARED_S = 3_600.0  # for which a reply is kept that is the same for all questions, if the fingerprint stays
@@ -60,7 +62,7 @@ _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers may refuse a parameter that they do not know."""
 _TOLD = (
-    "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s",
+    "is_public", "needs_contact", "has_union", "text_search", "linker_url", "timeout_s", "concurrency", "pause_s",
     "requests_per_minute", "requests_without_contact", "errors_per_minute", "max_solutions", "chunk_size", "keep_s",
     "label_predicates", "noise", "external_ids", "elsewhere",
 )  # fmt: skip
@@ -109,8 +111,13 @@ class EndpointGraph(KnowledgeGraph):
         self.clock: Callable[[], float] = time.monotonic
         self._http = HttpSender(address, max_bytes, transport)
         self._sender: Sender = RateLimitedSender(self._http, note)
+        self._linker_address = profile.with_credentials(Address.parse(profile.linker_url or url))
+        self._linker_http = HttpSender(self._linker_address, max_bytes, transport)
+        self._linker: Sender = RateLimitedSender(self._linker_http, note)
         if response_cache is not None and not any(address.secrets):  # what needs a password is not kept
             self._sender = cached = CachedSender(self._sender, response_cache, note)
+            if not any(self._linker_address.secrets):
+                self._linker = replace(cached, sender=self._linker)
             kept = cached.lookup(COUNTS, {"endpoint": self.url}, _CHECKED_EVERY_S) or {}
             if kept.get("fingerprint"):
                 self.probe.fingerprint = kept["fingerprint"]
@@ -133,12 +140,15 @@ class EndpointGraph(KnowledgeGraph):
 
     def _from_now_on(self) -> Self:
         """Return the same graph, for which no reply is used that was kept before now."""
-        cached = self._sender if isinstance(self._sender, CachedSender) else None
-        return self if cached is None else self.changed(_sender=replace(cached, since=time.monotonic()))
+        kept = {name: own for name in ("_sender", "_linker") if isinstance(own := getattr(self, name), CachedSender)}
+        return (
+            self.changed(**{name: replace(own, since=time.monotonic()) for name, own in kept.items()}) if kept else self
+        )
 
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
         self._http.close()
+        self._linker_http.close()
         if self._response_cache is not None:
             self._response_cache.close()
 
@@ -252,7 +262,20 @@ class EndpointGraph(KnowledgeGraph):
         if query.empty:
             return Solutions()
         with self._request_limits(None, timeout_s) as limits:
+            if query.name == LINKER:
+                return self._found_by_linker(query, limits)
             return solutions(*self._reply_to(query, "SELECT", limits))
+
+    def _found_by_linker(self, query: Query, limits: SparqlRequest) -> Solutions:
+        address, profile = self._linker_address, self.profile
+        found = list[Solution]()
+        for parameters in linker_parameters(query, profile):
+            request = replace(
+                limits, url=address.url, name=LINKER, form="NAMES", profile=profile, parameters=parameters,
+                secrets=address.secrets, timeout_s=min(limits.timeout_s, _LINKER_S),
+            )  # fmt: skip
+            found += found_entities(self._linker.send(request), request)
+        return Solutions(("words", "entity"), tuple(found))
 
     def send(
         self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None

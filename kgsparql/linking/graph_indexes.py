@@ -101,8 +101,9 @@ def label_index(
 
 
 def is_looked_up(graph: KnowledgeGraph, directory: Path) -> bool:
-    """Tell whether the labels of a graph are known to be too many to read."""
-    return graph.is_remote and (graph.profile.has_many_labels or _large_mark(directory).exists())
+    """Tell whether the labels of a graph are looked up: too many to read, or a linker finds them."""
+    is_to_be = graph.profile.has_many_labels or graph.profile.linker_url
+    return graph.is_remote and bool(is_to_be or _large_mark(directory).exists())
 
 
 def _large_mark(directory: Path) -> Path:

@@ -111,7 +111,7 @@ class Linker:
         """
         if self._asked is None or not self._asked.is_remote:
             return []
-        from kgsparql.linking.label_index.lookup import Spellings  # most questions need none of it
+        from kgsparql.linking.label_index.spellings import Spellings  # most questions need none of it
 
         spellings = Spellings(text, self.languages)
         known = [link.mention.place for link in links if link.matched == "exact"]

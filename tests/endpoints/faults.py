@@ -54,7 +54,8 @@ class Request:
     @property
     def asks_for_description(self) -> bool:
         """Whether this is a request without a query, for what the server says of itself."""
-        return self.line.startswith("GET ") and "query=" not in self.line and not self.query
+        asks = any(name in self.line for name in ("query=", "queries=", "action="))
+        return self.line.startswith("GET ") and not asks and not self.query
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def labels(answer: Answer) -> list[str]:
 
 def test_a_question_is_answered_by_a_wikidata_on_qlever(wikidata: WikidataSimulator) -> None:
     wikidata.manners = "QLever"
-    knowledge = opened(wikidata)
+    knowledge = opened(wikidata, linker_url="")
     answer = knowledge.ask(PARTNER)
     assert (labels(answer), answer.notes) == (["Olga Marsh"], ())
     assert knowledge.graph.profile.engine == "QLever"
@@ -84,7 +84,7 @@ def test_a_server_in_front_that_hides_the_engine_is_asked_what_it_is_once_a_sear
             return None
         return refuses if "SERVICE" in request.query else passes
 
-    knowledge = opened(wikidata)
+    knowledge = opened(wikidata, linker_url="")
     wikidata.manners, wikidata.faults = "QLever", hides
     answer = knowledge.ask(PARTNER)
     assert labels(answer) == ["Olga Marsh"]
@@ -102,7 +102,7 @@ def test_a_server_in_front_that_hides_the_engine_is_asked_what_it_is_once_a_sear
 
 def test_a_qlever_whose_index_has_no_words_is_asked_for_them_once(wikidata: WikidataSimulator) -> None:
     wikidata.manners, wikidata.has_words = "QLever", False
-    knowledge = opened(wikidata)
+    knowledge = opened(wikidata, linker_url="")
     for _ in range(2):
         answer = knowledge.ask(AUTHOR)
         assert (labels(answer), answer.notes) == (["Anna Berg"], ())

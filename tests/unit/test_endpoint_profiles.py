@@ -285,4 +285,5 @@ def test_a_table_fills_every_field(file: Path) -> None:
         "token_env",
         "headers",
         "needs_contact",
+        "linker_prefix",
     }

@@ -17,7 +17,8 @@ import kgsparql
 from kgsparql import IRI, BlankNode, Literal, OxigraphGraph, PrefixMap, Term
 from kgsparql.errors import InputError, IriError, PrefixError, QueryBindingError
 from kgsparql.graphs.profiles import TextSearch
-from kgsparql.linking.label_index.lookup import MAX_SPELLINGS, Spellings, label_search, search_words, wikibase_search
+from kgsparql.linking.label_index.lookup import label_search, search_words, wikibase_search
+from kgsparql.linking.label_index.spellings import MAX_SPELLINGS, Spellings
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query, prologue

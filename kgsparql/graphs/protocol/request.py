@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias, cast
+from urllib.parse import urlencode
 
 from kgsparql.dataclasses import field, frozen
 from kgsparql.errors import (
@@ -32,13 +33,14 @@ from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, in_words, message_in, retry_after_s
 from kgsparql.rdf.terms import Json, printable
 
-Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
-"""The form of a query; ``DESCRIPTION`` is a request without a query, for the service description."""
+Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION", "NAMES"]
+"""The form of a query; without one, ``DESCRIPTION`` asks for the service description, ``NAMES`` a linker for names."""
 
 _RESULTS = "application/sparql-results+json, application/sparql-results+xml;q=0.8, application/json;q=0.5"
 _TRIPLES = "application/n-triples, text/turtle;q=0.8"
 ACCEPT: Mapping[Form, str] = {
     "SELECT": _RESULTS, "ASK": _RESULTS, "CONSTRUCT": _TRIPLES, "DESCRIBE": _TRIPLES, "DESCRIPTION": "text/turtle",
+    "NAMES": "application/json",
 }  # fmt: skip
 CONTACT_VARIABLE = "KGSPARQL_CONTACT"  # names who asks, for the operators of an endpoint: an e-mail address or a URL
 GIVE_CONTACT = f"export {CONTACT_VARIABLE}=you@example.org"
@@ -198,7 +200,9 @@ def built_request(
     wrapper.setRequestMethod("postdirectly" if manner == "POSTDIRECTLY" else "urlencoded")
     built = wrapper._createRequest()  # noqa: SLF001
     full_url, headers = str(built.full_url), dict(built.header_items())
-    if request.form == "DESCRIPTION":
+    if request.form == "NAMES":
+        full_url = f"{url}{'&?'['?' not in url]}{urlencode(request.parameters)}"
+    elif request.form == "DESCRIPTION":
         full_url = url
     elif manner == "POST":
         headers["Content-type"] += "; charset=utf-8"

@@ -35,6 +35,7 @@ from kgsparql.errors import (
 )
 from kgsparql.events import Tell, ignore
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, EndpointProfile
+from kgsparql.graphs.protocol.linker import found_entities
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
     ACCEPT,
@@ -401,7 +402,7 @@ class HttpSender:
         deadline = min(request.deadline, began + request.timeout_s)
         build = partial(built_request, self._address, self._address.target, request, accept=accept)
         is_get = manner == "GET"
-        http = build("GET" if request.form == "DESCRIPTION" else manner, deadline - began)
+        http = build(manner if request.text else "GET", deadline - began)
         most = request.profile.max_url if request.profile.manner == "GET" else _MAX_URL
         if is_get and request.text and len(http.url) > most:
             http = build("POST", deadline - began)
@@ -450,7 +451,7 @@ class CachedSender:
             return reply_of(kept)
         reply = self.sender.send(request)
         may_keep = keep_s and len(reply.body) <= MOST_REPLY_BYTES
-        if may_keep and request.form in {"SELECT", "ASK", "DESCRIPTION"} and _is_complete(reply, request):
+        if may_keep and request.form in {"SELECT", "ASK", "DESCRIPTION", "NAMES"} and _is_complete(reply, request):
             self.keep(QUERY, exchange, _entry_of(reply))
         return reply
 
@@ -478,6 +479,8 @@ def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool:
             return solutions(reply, request).complete
         if request.form == "ASK":
             boolean(reply, request)
+        elif request.form == "NAMES":
+            found_entities(reply, request)
         else:
             deque(triples(reply, request), maxlen=0)
     except KgsparqlError:
