@@ -199,7 +199,7 @@ def best_fit(
 def _likeness(word: str, asked: str, vocabulary: Vocabulary, is_well_spelled: bool) -> float:
     """As :func:`similarity`, but a word that other labels have is no typing error."""
     likeness = similarity(word, asked)
-    return likeness if likeness >= SAME_STEM or not (is_well_spelled or vocabulary.counts.get(asked)) else 0.0
+    return likeness if likeness >= SAME_STEM or not (is_well_spelled or vocabulary.count(asked)) else 0.0
 
 
 @dataclass(frozen=True)
@@ -374,10 +374,9 @@ class Corrections:
     @cached_property
     def unknown(self) -> frozenset[int]:
         """Numbers of the tokens that may be mistyped."""
-        counts = self.vocabulary.counts
         return frozenset(
             i for i in self.content
-            if not counts.get(word := self.tokens[i].text) and not is_unspaced(word[0])
+            if not self.vocabulary.count(word := self.tokens[i].text) and not is_unspaced(word[0])
             and not any(map(str.isdecimal, word))
         )  # fmt: skip
 
@@ -451,8 +450,8 @@ class Corrections:
             changed = [pair for pair in zip(words(key), words(other), strict=False) if pair[0] != pair[1]]
             if len(words(key)) == len(words(other)) and self._may_be(*changed[0]):
                 word, meant = changed[0]
-                counts = self.search.vocabulary({word, meant}).counts
-                is_usual = counts.get(meant, 0) >= _MORE_USUAL * counts.get(word, 0)  # `Order ou Malta`
+                count = self.vocabulary.count
+                is_usual = count(meant) >= _MORE_USUAL * count(word)  # `Order ou Malta`
                 is_told = content > _FEW_WORDS and not self.search.exact([word])  # `Iraq football team`
                 yield Correction(other, share_right(key, other), is_told or is_usual)
 

@@ -168,8 +168,8 @@ class Lattice:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """What the labels have of the words of the question."""
-        return self.search.vocabulary({token.text for token in self.tokens})
+        """What the labels have of words."""
+        return self.search.vocabulary
 
     @cached_property
     def rows(self) -> Mapping[tuple[int, int], list[tuple[LabelRow, float]]]:
@@ -330,8 +330,7 @@ class Lattice:
                 run.append(i)
             if run and (not self._is_name(i) or i == len(self.tokens) - 1):
                 is_adjective = len(run) == 1 and i not in run and i in self._small and gap.isspace()
-                counts = self.vocabulary.counts
-                if not is_adjective and not all(counts.get(self.tokens[j].text) for j in run):
+                if not is_adjective and not all(self.vocabulary.count(self.tokens[j].text) for j in run):
                     yield self.tokens[run[0]].start, self.tokens[run[-1]].end
                 run = []
 
@@ -346,19 +345,16 @@ class Lattice:
                 lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
         rows = [row for row in (_fused(lists) if len(lists) > 1 else lists[0]) if row not in exact_rows]
-        wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}
-        vocabulary = self.search.vocabulary(wanted)
         for row in rows:
-            found = best_fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
+            found = best_fit(row.key, self.tokens, self.content, self.vocabulary, self.stops, well_spelled=self._small)
             if found is not None:
                 yield self._text_candidate(row, found)
 
     def _searched_words(self) -> list[str]:
         """List the content words of the question, other forms of them, and what mistyped ones may be."""
         asked = [self.tokens[i].text for i in self.content]
-        forms = [*chain.from_iterable(map(inflections, asked))]
-        counts = self.search.vocabulary(forms).counts
-        return list(dict.fromkeys([*asked, *filter(counts.get, forms), *self._corrections.words]))
+        forms = chain.from_iterable(map(inflections, asked))
+        return list(dict.fromkeys([*asked, *filter(self.vocabulary.count, forms), *self._corrections.words]))
 
     def _text_candidate(self, row: LabelRow, found: Fit) -> LinkCandidate:
         between = self._content.intersection(range(found.first, found.last))

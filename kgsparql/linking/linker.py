@@ -122,8 +122,7 @@ class Linker:
             names = [name for name in spellings.names if any(text[s:e] in name for s, e in left)]
             return [form for name in names for form in (name, name[:1].upper() + name[1:])]
         forms = [[key, *inflections(key)] for key in (normalised(text[s:e]) for s, e in left)]
-        counts = self.search.vocabulary([form for some in forms for form in some]).counts
-        is_known = all(any(map(counts.get, some)) for some in forms)
+        is_known = all(any(map(self.search.vocabulary.count, some)) for some in forms)
         return [] if links and is_known else list(spellings.exact)
 
     def _learn_names(self, names: Iterable[str]) -> bool:
@@ -242,12 +241,11 @@ class Linker:
         rows = {*search.exact([key, *(near for near, _ in near_texts(search, key))]), *search.like(key, limit=_SIMILAR)}
         vocabulary = None
         if by_words:
-            counts = search.vocabulary(asked).counts
+            vocabulary = search.vocabulary
             forms = [form for word in asked for form in (word, *inflections(word))]
             for word in asked:
-                forms += () if counts.get(word) else [near for near, _ in near_texts(search, word, words=True)]
+                forms += () if vocabulary.count(word) else [near for near, _ in near_texts(search, word, words=True)]
             rows.update(search.with_words(list(dict.fromkeys(forms)), limit=_COMPARED))
-            vocabulary = search.vocabulary({*asked, *(word for row in rows for word in words(row.key))})
         likeness = Likeness(key, vocabulary, stops)
         alike = {other: likeness.of(other) for other in {row.key for row in rows}}
         hits: list[tuple[LabelRow, float, Matched]] = [

@@ -225,7 +225,7 @@ def trigrams(key: str) -> frozenset[str]:
     >>> sorted(trigrams("rio de"))
     ['de', 'rio']
     """
-    return frozenset(word[i : i + 3] for word in key.split() for i in range(max(1, len(word) - 2)))
+    return frozenset([word[i : i + 3] for word in key.split() for i in range(max(1, len(word) - 2))])
 
 
 def consecutive(numbers: Iterable[int]) -> list[list[int]]:

@@ -315,7 +315,7 @@ class _Chunker:
         Of classes, the only one with this last word; or those with one that a word is which no label has, but for a
         letter.
         """
-        closed, counts = self.language.empty_words | self.language.verbs, lattice.vocabulary.counts
+        closed, count = self.language.empty_words | self.language.verbs, lattice.vocabulary.count
         forms = {
             at: (text, *other_numbers(text))
             for at, text in enumerate(self.read.texts[: self.length])
@@ -338,7 +338,7 @@ class _Chunker:
                 classes = _classes_of(row for row in last if words(row.key)[-1] in forms[at])
                 if len(classes) == 1:
                     self._add_chunk(Chunk(at, at + 1, raw, (), classes))
-                elif not (classes or counts.get(text) or self._is_word(at) or is_verb) and len(text) > _LEAST_MISTYPED:
+                elif not (classes or count(text) or self._is_word(at) or is_verb) and len(text) > _LEAST_MISTYPED:
                     classes = _classes_of(lattice.rows_with(lattice.respelled(at), "class", (-1,)))
                     if classes:
                         self._add_chunk(Chunk(at, at + 1, raw, (), classes, is_fuzzy=True))

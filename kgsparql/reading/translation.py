@@ -130,7 +130,7 @@ class _Names:
         called: Callable[[IRI], str] | None,
     ) -> None:  # fmt: skip
         self.question, self.tokens, self.words, self.search, self.called = question, own, words, search, called
-        self.type_stems = frozenset[str]() if search is None else search.vocabulary(set()).type_stems
+        self.type_stems = frozenset[str]() if search is None else search.vocabulary.type_stems
 
     def found(self) -> dict[int, _Known]:
         """Return the names by the position of their first word, the longest first."""
@@ -227,8 +227,7 @@ class _Translator:
         self.lexicon, self.search = lexicon(), search
         self.before: Unit | None = None
         self.owners = set[int]()  # where names begin that have the mark of an owner
-        vocabulary = None if search is None else search.vocabulary(set(self.texts))
-        self.type_stems = frozenset[str]() if vocabulary is None else vocabulary.type_stems
+        self.type_stems = frozenset[str]() if search is None else search.vocabulary.type_stems
 
     def translated(self) -> Translation:
         """Return the question in English."""

@@ -172,8 +172,8 @@ def test_the_layers_of_a_graph_are_searched_as_one() -> None:
     assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
     assert len(joined.with_words(["ann"], limit=1)) == 1
     assert joined.like("bobb", limit=3)[0].text == "Bob"
-    vocabulary = joined.vocabulary(["ann", "bob", "nobody"])
-    assert (vocabulary.counts, vocabulary.labels) == ({"ann": 3, "bob": 1}, 5)
+    vocabulary = joined.vocabulary
+    assert ([*map(vocabulary.count, ("ann", "bob", "nobody"))], vocabulary.labels) == ([3, 1, 0], 5)
     assert joined.embedder is None
     twice = [LabelRow("http://e.org/a", "Ann", "ann", degree=degree) for degree in (2, 3)]
     other = CombinedLabels(tuple(PackedLabels.of([own]) for own in twice))
@@ -201,8 +201,8 @@ def test_words_and_parts_of_words(search: LabelSearch) -> None:
         assert [row.text for row in search.like(typed, limit=1)] == ["Eugene O'Neill"]
     assert search.with_words(["zzz"], limit=5) == search.like("?", limit=5) == []
     words = ("york", "city", "bonn", "nothing")
-    vocabulary = search.vocabulary(words)
-    assert [vocabulary.counts.get(word, 0) for word in words] == [2, 2, 1, 0]
+    vocabulary = search.vocabulary
+    assert [*map(vocabulary.count, words)] == [2, 2, 1, 0]
     assert vocabulary.idf("nothing") > vocabulary.idf("bonn") > vocabulary.idf("york") > 0
     assert {"city", "born"} <= vocabulary.type_stems
 
@@ -214,7 +214,6 @@ def test_rows_are_the_same_however_many_are_python_objects_or_packed_at_once(
     for at_once in (1, 7):
         monkeypatch.setattr("kgsparql.linking.label_index.reading.AT_ONCE", at_once)
         monkeypatch.setattr("kgsparql.linking.label_index.packed._ROWS_AT_ONCE", at_once)
-        monkeypatch.setattr("kgsparql.linking.label_index.packed._KEYS_AT_ONCE", at_once)
         found = read_labels(graph_of(PLACES))
         assert len(found) == len(rows)
         assert list(found) == list(found) == rows == sorted(rows)

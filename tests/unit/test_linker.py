@@ -305,7 +305,7 @@ def test_top_1_on_real_questions(shared_data: Path, folder: str, least: int) -> 
     store = pyoxigraph.Store()
     with gzip.open(shared_data / folder / "graph.nt.gz") as stream:
         store.bulk_load(stream, pyoxigraph.RdfFormat.N_TRIPLES)
-    linker = linker_of(OxigraphGraph(store, name=folder, fingerprint=""))
+    linker = linker_of(OxigraphGraph(store, name=folder, fingerprint=folder))
     lines = (shared_data / folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     asked = [q for q in map(json.loads, lines) if q["topic_entities"]][:120]
     missed = []

@@ -79,15 +79,15 @@ class CombinedLabels:
         whys = (f"{error.message_about(name)}; its names were not looked up" for name, error in self.failed.items())
         return (*notes, *whys)
 
-    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
+    @property
+    def vocabulary(self) -> Vocabulary:
         """See :meth:`PackedLabels.vocabulary`."""
-        found = [part.vocabulary(wanted) for part in self.parts]
+        found = [part.vocabulary for part in self.parts]
         return Vocabulary(
-            {word: count for word in wanted if (count := sum(part.counts.get(word, 0) for part in found))},
-            sum(part.labels for part in found),
+            lambda word: sum(part.count(word) for part in found), sum(part.labels for part in found),
             frozenset[str]().union(*(part.type_stems for part in found)),
             capitals_tell=any(part.capitals_tell for part in found),
-        )
+        )  # fmt: skip
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`PackedLabels.exact`."""

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import chain, cycle, islice
 from typing import TypeAlias, cast
 
+from kgsparql.dataclasses import replace
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, in_parts
@@ -81,11 +82,12 @@ class FoundLabels(PackedLabels):
         return []
 
     @cached_property
-    def _own_vocabulary(self) -> Vocabulary:
-        found = super()._own_vocabulary
+    def vocabulary(self) -> Vocabulary:
+        """See :meth:`PackedLabels.vocabulary`."""
+        found = super().vocabulary
         labels = max(found.labels, _LEAST_LABELS)
-        counts = {**found.counts, **{word: int(_SHARE_OF_COMMON_WORDS * labels) for word in self._common}}
-        return Vocabulary(counts, labels, found.type_stems, capitals_tell=found.capitals_tell)
+        common = dict.fromkeys(self._common, int(_SHARE_OF_COMMON_WORDS * labels))
+        return replace(found, labels=labels, count=lambda word: common.get(word) or found.count(word))
 
 
 class EndpointLabels(FoundLabels):

@@ -6,9 +6,10 @@ import io
 import json
 import zlib
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache, partial, reduce
-from itertools import groupby
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
+from itertools import count, groupby
 from operator import attrgetter
 from typing import Any, BinaryIO, cast
 
@@ -36,10 +37,9 @@ EMBED_AT_ONCE = 2_000  # up to so many texts are embedded on first use, in 2 to 
 _MOST_HELD = 500_000  # rows that are made Python objects for who wants all, in some 200 MB
 _ROWS_AT_ONCE = 10_000
 _COUNTS_KEPT = 4_096  # whose counts are remembered
-_KEYS_AT_ONCE = 100_000  # whose trigrams are found at once, in some 100 MB
 _LENGTH_BYTES = 8  # of the length at the end
-_LINE_END, _SPACE = 10, 32
-_CHARACTER_BITS = 21  # of a code point; a trigram is one number
+_LINE_END = 10
+_PARTS = ("starts", "lengths", "hashes", "order", "owners", "first owners", "sizes of owners")  # beside the texts
 _SAME_SCORE = 1e-8  # scores that differ less are equal, but for the order in which they were summed
 _QUOTED = json.encoder.encode_basestring
 
@@ -60,11 +60,11 @@ class PackedLabels:
 
     def __init__(self, data: Any, embedder: Embedder | None = None, vectors: Any = None) -> None:
         self._packed = _Packed(data)
-        self._key_texts, self._word_texts = (_Texts(self._packed, name) for name in ("keys", "words"))
+        self._row_ends = self._packed.array("row ends")
+        self._keys, self._words, self._trigrams = (_Texts(self._packed, name) for name in ("keys", "words", "trigrams"))
         self.row_count: int = self._packed.about["rows"]
         self.embedder = embedder if vectors or 0 < self._packed.about["texts"] <= EMBED_AT_ONCE else None
         self._vectors = vectors
-        self._postings = cache(partial(_Postings, self._packed))
 
     @classmethod
     def of(cls, rows: Iterable[LabelRow], embedder: Embedder | None = None) -> PackedLabels:
@@ -96,28 +96,23 @@ class PackedLabels:
         """Return all rows, where they are few; else none."""
         return self.rows() if self.row_count <= _MOST_HELD else ()
 
-    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
-        """Return the vocabulary; its counts hold for at least the wanted words."""
-        return self._own_vocabulary
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """Return what the labels have of words."""
+        about = self._packed.about
+        return Vocabulary(self._words.count, len(self._keys), frozenset(about["type_stems"]), about["capitals_tell"])
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """Find the rows with one of these keys."""
-        return self._rows_of_keys(self._key_texts.places_of(keys))
+        return self._rows_of_keys(self._keys.places_of(keys))
 
-    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+    def with_words(self, wanted: Collection[str], *, limit: int) -> list[LabelRow]:
         """Find rows that have some of these words: first those with the rarest ones and few other words."""
-        return self._best_rows("word keys", self._word_texts.places_of(wanted), limit)
+        return self._rows_of_keys(self._words.best_owners(wanted, limit, self._keys))[:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """Find rows that share trigrams with a normalised text."""
-        codes = np.array(
-            sorted(reduce(lambda code, own: code << _CHARACTER_BITS | ord(own), each, 0) for each in trigrams(key)),
-            dtype=np.uint64,
-        )
-        known = self._packed.array("trigrams")
-        places = np.searchsorted(known, codes)
-        found = (int(at) for at, code in zip(places, codes, strict=True) if at < len(known) and known[at] == code)
-        return self._best_rows("trigram keys", found, limit)
+        return self._rows_of_keys(self._trigrams.best_owners(trigrams(key), limit, self._keys))[:limit]
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
         """Find the keys that are at most so many typing errors from another text, with how many: the likeliest first.
@@ -126,7 +121,7 @@ class PackedLabels:
 
         :param words: find words of the vocabulary, not keys.
         """
-        return (self._word_texts if words else self._key_texts).near(text, edits=edits)
+        return (self._words if words else self._keys).near(text, edits=edits)
 
     def nearest(self, vectors: Floats, *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """Find, for each vector, the rows of the nearest texts with their cosines; vectors are ``(n, dimension)``."""
@@ -139,18 +134,14 @@ class PackedLabels:
         rows = rows_by("text", self.exact({normalised(text) for hits in found for text, _ in hits}))
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
-    def _best_rows(self, postings: str, terms: Iterable[int], limit: int) -> list[LabelRow]:
-        return self._rows_of_keys(self._postings(postings).best(terms, limit, self._key_texts))[:limit]
-
     def _rows_of_keys(self, places: Iterable[int]) -> list[LabelRow]:
         """Read the rows of some keys, those of each in order."""
-        of_keys = [np.empty(0, np.int64), *(self._packed.listed("key rows", place) for place in places)]
+        of_keys = [np.empty(0, np.int64), *map(self._keys.owners, places)]
         rows = self._rows_at(np.concatenate(of_keys))
         return [row for _, own in groupby(rows, key=attrgetter("key")) for row in sorted(own)]
 
     def _rows_at(self, numbers: NDArray[np.int64]) -> Iterator[LabelRow]:
-        ends = self._packed.array("row ends")
-        places = zip(ends[numbers].tolist(), ends[numbers + 1].tolist(), strict=True)
+        places = zip(self._row_ends[numbers].tolist(), self._row_ends[numbers + 1].tolist(), strict=True)
         text = "".join(self._packed.text("rows", *place) for place in places)
         return map(LabelRow._make, json.loads(f"[{text[:-1]}]"))  # but for the comma at the end
 
@@ -159,11 +150,6 @@ class PackedLabels:
         """Embed the texts, which are few."""
         texts = sorted({row.text for row in self.rows()})
         return texts, cast("Embedder", self.embedder).embed(texts)
-
-    @cached_property
-    def _own_vocabulary(self) -> Vocabulary:
-        about, counts = self._packed.about, _WordCounts(self._word_texts, self._packed.array("word keys starts"))
-        return Vocabulary(counts, len(self._key_texts), frozenset(about["type_stems"]), about["capitals_tell"])
 
 
 def nearest_texts(vectors: Floats, texts: Sequence[str], matrix: Floats, limit: int) -> list[list[tuple[str, float]]]:
@@ -185,33 +171,27 @@ class _Packed:
         self._view = memoryview(data)
         size = int.from_bytes(self._view[-_LENGTH_BYTES:], "little")
         self.about: Json = json.loads(bytes(self._view[-_LENGTH_BYTES - size : -_LENGTH_BYTES]))
-        self._arrays: dict[str, NDArray[Any]] = {}
 
     def array(self, name: str) -> NDArray[Any]:
-        if name not in self._arrays:
-            at, count, kind = self.about["parts"][name]
-            self._arrays[name] = np.frombuffer(self._view, kind, count, at)
-        return self._arrays[name]
+        at, count, kind = self.about["parts"][name]
+        return np.frombuffer(self._view, kind, count, at)
 
     def text(self, name: str, start: int, end: int) -> str:
         at = self.about["parts"][name][0]
         return str(self._view[at + start : at + end], "utf-8")
 
-    def listed(self, name: str, place: int) -> NDArray[Any]:
-        """Return what belongs to one of many."""
-        starts = self.array(f"{name} starts")
-        return self.array(name)[starts[place] : starts[place + 1]]
 
+class _Texts:
+    """Different texts, the shortest first, and the numbers of what has each: of rows with a key, of keys with a word.
 
-class _Texts(Sequence[str]):
-    """Different texts, the shortest first."""
+    :ivar count: how many have a text; it is counted many times for each word of a question.
+    """
 
     def __init__(self, packed: _Packed, name: str) -> None:
-        self._packed = packed
-        self._name = name
-        self._starts = packed.array(f"{name} starts")
-        self._lengths = packed.array(f"{name} lengths")
-        self._hashes, self._order = packed.array(f"{name} hashes"), packed.array(f"{name} order")
+        self._text_between = partial(packed.text, f"{name} texts")
+        of = {part: packed.array(f"{name} {part}") for part in _PARTS}
+        self._starts, self._lengths, self._hashes, self._order, self._owners, self._firsts, self._sizes = of.values()
+        self.count = lru_cache(_COUNTS_KEPT)(lambda text: sum(len(self.owners(at)) for at in self.places_of([text])))
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -223,7 +203,7 @@ class _Texts(Sequence[str]):
         """List the texts from one place up to another."""
         if start >= end:
             return []
-        return self._packed.text(self._name, int(self._starts[start]), int(self._starts[end]) - 1).split("\n")
+        return self._text_between(int(self._starts[start]), int(self._starts[end]) - 1).split("\n")
 
     def near(self, text: str, *, edits: int) -> list[tuple[str, int]]:
         """Find the other texts at most so many edits away, with their distance: the likeliest to be meant first.
@@ -252,52 +232,29 @@ class _Texts(Sequence[str]):
                 if self[place] == text:
                     yield place
 
+    def owners(self, place: int) -> NDArray[Any]:
+        """Return the numbers of what has a text."""
+        return self._owners[self._firsts[place] : self._firsts[place + 1]]
 
-class _WordCounts(Mapping[str, int]):
-    """How many keys have each word."""
+    @cached_property
+    def _owner_weights(self) -> NDArray[np.float64]:
+        """Return the weight of one text for each owner, by how many it has."""
+        sizes = self._sizes.astype(np.float64)
+        return term_scores(1.0, 1.0, sizes, max(sizes.mean() if len(sizes) else 1.0, 1e-9))
 
-    def __init__(self, texts: _Texts, starts: NDArray[Any]) -> None:
-        self._all_texts = texts
-        self._starts = starts
-        self._counted = lru_cache(_COUNTS_KEPT)(self._keys_with)  # each word of a question is counted many times
-
-    def __getitem__(self, word: str) -> int:
-        if count := self._counted(word):
-            return count
-        raise KeyError(word)
-
-    def _keys_with(self, word: str) -> int:
-        return sum(int(self._starts[at + 1] - self._starts[at]) for at in self._all_texts.places_of([word]))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all_texts.between(0, len(self._all_texts)))
-
-    def __len__(self) -> int:
-        return len(self._all_texts)
-
-
-class _Postings:
-    """Keys by the words or trigrams they have; scored by BM25, as if no key had one twice."""
-
-    def __init__(self, packed: _Packed, name: str) -> None:
-        self._keys_of = partial(packed.listed, name)
-        lengths = packed.array(f"{name} lengths").astype(np.float64)
-        mean = lengths.mean() if len(lengths) else 1.0
-        self._weights = term_scores(1.0, 1.0, lengths, max(mean, 1e-9))
-
-    def best(self, terms: Iterable[int], limit: int, keys: _Texts) -> list[int]:
-        """Find the places of the keys that have most of these, the best first."""
-        scores = np.zeros(len(keys))
-        for term in terms:
-            places = self._keys_of(term)
-            scores[places] += inverse_frequency(len(keys), len(places))
-        scores *= self._weights
+    def best_owners(self, texts: Collection[str], limit: int, names: _Texts) -> list[int]:
+        """Find the owners that have most of some texts, the best first; by BM25, as if none had one twice."""
+        scores = np.zeros(len(names))
+        for at in self.places_of(texts):
+            owners = self.owners(at)
+            scores[owners] += inverse_frequency(len(names), len(owners))
+        scores *= self._owner_weights
         found = np.flatnonzero(scores > 0)
         if len(found) > limit:
             found = found[scores[found] >= np.partition(scores[found], -limit)[-limit] - _SAME_SCORE]
-        # Equal scores in the order of the keys, so that the limit cuts the same every time.
+        # Equal scores in the order of the names, so that the limit cuts the same every time.
         hits = zip(scores[found].tolist(), found.tolist(), strict=True)
-        return [at for _, at in sorted(hits, key=lambda hit: (-round(hit[0], 9), keys[hit[1]]))[:limit]]
+        return [at for _, at in sorted(hits, key=lambda hit: (-round(hit[0], 9), names[hit[1]]))[:limit]]
 
 
 # --- Writing
@@ -312,37 +269,30 @@ def packed_bytes(rows: Iterable[LabelRow]) -> memoryview:
 
 def pack(rows: Iterable[LabelRow], stream: BinaryIO) -> dict[str, int]:
     """Write rows and all that finds them; return how many rows and different texts there are."""
-    places: dict[str, int] = {}
-    of_rows, ends, texts, stems, small = array("I"), array("Q", [0]), set(), set(), 0
-    for row in rows:
-        quoted = ",".join(map(_QUOTED, row[:-1]))
-        ends.append(ends[-1] + stream.write(f"[{quoted},{row.degree}],".encode("utf-8", "replace")))
-        of_rows.append(places.setdefault(row.key, len(places)))
-        texts.add(hash(row.text))
-        small += row.kind == "entity" and row.text[0].islower()
-        stems.update(type_stems(row))
     writer = _Writer(stream)
+    ends, texts, stems, small = array("Q", [0]), set(), set(), 0
+
+    def keys_of_rows() -> Iterator[list[str]]:
+        nonlocal small
+        for row in rows:
+            quoted = ",".join(map(_QUOTED, row[:-1]))
+            ends.append(ends[-1] + stream.write(f"[{quoted},{row.degree}],".encode("utf-8", "replace")))
+            texts.add(hash(row.text))
+            small += row.kind == "entity" and row.text[0].islower()
+            stems.update(type_stems(row))
+            yield [row.key]
+
+    keys = writer.put_texts("keys", keys_of_rows())
     writer.parts["rows"] = [0, ends[-1], "u1"]
     writer.put("row ends", np.array(ends, "<u8"))
-    keys = writer.put_texts("keys", places)
-    writer.put_lists(
-        "key rows", _best_first(places, keys)[np.array(of_rows, np.int64)], np.arange(len(of_rows)), len(keys)
-    )
-    _put_words(writer, keys)
-    _put_trigrams(writer, keys)
-    counts = {"rows": len(of_rows), "texts": len(texts)}
+    writer.put_texts("words", map(words, keys))
+    writer.put_texts("trigrams", map(trigrams, keys))
+    counts = {"rows": len(ends) - 1, "texts": len(texts)}
     capitals_tell = small > SMALL_LETTERS * len(keys)
     about = {**counts, "type_stems": sorted(stems), "capitals_tell": capitals_tell, "parts": writer.parts}
     end = json.dumps(about).encode()
     stream.write(end + len(end).to_bytes(_LENGTH_BYTES, "little"))
     return counts
-
-
-def _best_first(numbers: Mapping[str, int], ordered: Sequence[str]) -> NDArray[np.int64]:
-    """Return the place of each text, by the number that it had."""
-    ranks = np.empty(len(ordered), np.int64)
-    ranks[np.fromiter(map(numbers.__getitem__, ordered), np.int64, len(ordered))] = np.arange(len(ordered))
-    return ranks
 
 
 @dataclass()
@@ -358,67 +308,30 @@ class _Writer:
         self.parts[name] = [at, len(values), values.dtype.str]
         self.stream.write(values.data)
 
-    def put_texts(self, name: str, texts: Iterable[str]) -> list[str]:
-        """Write texts, the shortest first; return them so."""
-        ordered = sorted(texts, key=lambda text: (len(text), text))
+    def put_texts(self, name: str, owned: Iterable[Collection[str]]) -> list[str]:
+        """Write the texts that each of some owners has, and who has each; return the texts, the shortest first."""
+        numbers = defaultdict[str, int](count().__next__)
+        found, different, sizes = array("I"), array("I"), array("H")
+        for some in owned:
+            sizes.append(len(some))
+            own = {*some}
+            different.append(len(own))
+            found.extend(map(numbers.__getitem__, own))
+        ordered = sorted(numbers, key=lambda text: (len(text), text))
         written = np.frombuffer("".join(f"{text}\n" for text in ordered).encode("utf-8", "replace"), "u1")
-        self.put(name, written)
-        self.put(f"{name} starts", np.append(0, np.flatnonzero(written == _LINE_END) + 1).astype("<u4"))
-        self.put(f"{name} lengths", np.fromiter(map(len, ordered), "<u2", len(ordered)))
         hashes = np.fromiter(map(_hash_of, ordered), "<i8", len(ordered))
-        order = np.argsort(hashes, kind="stable")
-        self.put(f"{name} hashes", hashes[order])
-        self.put(f"{name} order", order.astype("<u4"))
+        by_hash, places = np.argsort(hashes, kind="stable"), np.empty(len(ordered), np.int64)
+        places[np.fromiter(map(numbers.__getitem__, ordered), np.int64, len(ordered))] = np.arange(len(ordered))
+        had, owners = places[np.array(found, np.int64)], np.repeat(np.arange(len(sizes)), different)
+        arrays = (
+            np.append(0, np.flatnonzero(written == _LINE_END) + 1).astype("<u4"),
+            np.fromiter(map(len, ordered), "<u2", len(ordered)), hashes[by_hash], by_hash.astype("<u4"),
+            owners[np.argsort(had, kind="stable")].astype("<u4"),
+            np.append(0, np.cumsum(np.bincount(had, minlength=len(ordered)))).astype("<u4"), np.array(sizes, "<u2"),
+        )  # fmt: skip
+        for part, values in zip(("texts", *_PARTS), (written, *arrays), strict=True):
+            self.put(f"{name} {part}", values)
         return ordered
-
-    def put_lists(self, name: str, owners: NDArray[np.int64], values: NDArray[Any], count: int) -> None:
-        """Write which values belong to each of so many."""
-        self.put(name, values[np.argsort(owners, kind="stable")].astype("<u4"))
-        self.put(f"{name} starts", np.append(0, np.cumsum(np.bincount(owners, minlength=count))).astype("<u4"))
-
-
-def _put_words(writer: _Writer, keys: Sequence[str]) -> None:
-    numbers: dict[str, int] = {}
-    found, own, lengths = array("I"), array("I"), array("H")
-    for key in keys:
-        some = words(key)
-        lengths.append(len(some))
-        different = set(some)
-        own.append(len(different))
-        found.extend(numbers.setdefault(word, len(numbers)) for word in different)
-    ordered = writer.put_texts("words", numbers)
-    owners = _best_first(numbers, ordered)[np.array(found, np.int64)]
-    writer.put_lists("word keys", owners, np.repeat(np.arange(len(keys)), own), len(ordered))
-    writer.put("word keys lengths", np.array(lengths, "<u2"))
-
-
-def _put_trigrams(writer: _Writer, keys: Sequence[str]) -> None:
-    some = [_trigrams_in(keys[at : at + _KEYS_AT_ONCE], at) for at in range(0, max(1, len(keys)), _KEYS_AT_ONCE)]
-    codes, places = (np.concatenate(one) for one in zip(*some, strict=True))
-    order = np.argsort(codes, kind="stable")
-    codes, places = codes[order], places[order]
-    is_new = np.append(True, (codes[1:] != codes[:-1]) | (places[1:] != places[:-1]))[: len(codes)]
-    codes, places = codes[is_new], places[is_new]
-    different, owners = np.unique(codes, return_inverse=True)
-    writer.put("trigrams", different)
-    writer.put_lists("trigram keys", owners, places, len(different))
-    writer.put("trigram keys lengths", np.bincount(places, minlength=len(keys)).astype("<u2"))
-
-
-def _trigrams_in(keys: Sequence[str], first: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the trigrams of keys, as numbers, and the place of the key of each; :func:`trigrams` of all at once."""
-    text = "\n{}\n".format("".join(f"{key}\n" for key in keys))
-    characters = np.frombuffer(text.encode("utf-32-le", "replace"), "<u4").astype(np.uint64)
-    is_end = characters == _LINE_END
-    is_gap = is_end | (characters == _SPACE)
-    before, one, two, three = is_gap[:-3], is_gap[1:-2], is_gap[2:-1], is_gap[3:]
-    code, second, third = characters[1:-2], characters[2:-1], characters[3:]
-    is_long, is_pair, is_single = ~(one | two | three), before & ~(one | two) & three, before & ~one & two
-    longer = is_long | is_pair
-    code = np.where(longer, code << _CHARACTER_BITS | second, code)
-    code = np.where(is_long, code << _CHARACTER_BITS | third, code)
-    taken = longer | is_single
-    return code[taken], (np.cumsum(is_end)[1:-2] - 1 + first)[taken]
 
 
 def _hash_of(text: str) -> int:

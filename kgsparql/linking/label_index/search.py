@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal as OneOf
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -30,7 +30,7 @@ def silent(what: str, done: int, total: int | None) -> None:
 
 MAX_TEXT_CHARACTERS = 300
 MAX_DEGREE = 10_001
-RECIPE = "labels-16"
+RECIPE = "labels-17"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
 _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
@@ -114,20 +114,20 @@ def rows_by(column: str, rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
 class Vocabulary:
     """Words of the labels: how many labels have each, and which are words of types and predicates.
 
-    :param counts: word to the number of distinct keys that have it.
+    :param count: tells how many distinct keys have a word.
     :param labels: the number of distinct keys.
     :param type_stems: stems of the words of class and predicate labels.
     :param capitals_tell: capitals mark names, because some labels begin with a small letter.
     """
 
-    counts: Mapping[str, int]
+    count: Callable[[str], int]
     labels: int
     type_stems: frozenset[str] = frozenset()
     capitals_tell: bool = False
 
     def idf(self, word: str) -> float:
         """Return how much a word says about which label is meant; more than 0."""
-        return math.log(1 + self.labels / (0.5 + self.counts.get(word, 0)))
+        return math.log(1 + self.labels / (0.5 + self.count(word)))
 
     @property
     def highest_idf(self) -> float:
