@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
 from kgsparql.answering.session import Session
@@ -21,6 +21,7 @@ from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
+_MOST_LEARNT = 200  # terms whose labels and classes an endpoint is asked for together
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
@@ -51,8 +52,10 @@ def computed_retrieval(
         gaps = (rival("each of the first", f"the {len(found.rows) - 1:,} others"), *gaps)
     following = found.compared.next if found.compared is not None else ()
     examples = (own.example for own in found.left_out)
-    shown_terms = chain(terms_in(found.plan), found.terms, examples, found.measured, *following)
-    label = session.labels(filter(None, shown_terms)).__getitem__
+    every = chain(terms_in(found.plan), found.terms, examples, found.measured, *following)
+    shown_terms = [term for term in every if term is not None]
+    session.labels.learn(islice(chain(shown_terms, *found.facts), _MOST_LEARNT))
+    label = session.labels(shown_terms).__getitem__
     for own in found.left_out:
         gaps = (*gaps, not_all(own.in_words(label)))
     unknown = {term for fact in found.facts for term in fact if is_unknown(term)} if found.value is not None else ()

@@ -23,6 +23,7 @@ from kgsparql.linking.words import grouped
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Path, Walk
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, iris_in, local_name, normalised, printable
+from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.schema.known_names import name_of_code
 
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
@@ -106,6 +107,11 @@ class TermLabels:
         counts = iter(self._type_counts([place for own in places for place in own], in_grace=in_grace))
         names = [[next(counts) for _ in own] for own in places]
         return [[max(sorted(own), key=own.__getitem__, default="") for own in group] for group in names]
+
+    def learn(self, terms: Iterable[Term]) -> None:
+        """Find classes and labels of terms that will be shown, of an endpoint in one query."""
+        if self.graph.is_remote:
+            self._type_counts([[one for one in terms if not is_mediator(one)]], in_grace=True)
 
     def shared_types(self, groups: Sequence[Sequence[Term]]) -> list[list[str]]:
         """Name, for each group of terms, all classes that at least half of them have."""

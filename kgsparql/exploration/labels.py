@@ -69,9 +69,11 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     written = graph.stored[0].written if len(graph.stored) == 1 else {}  # several may each write a value in its own way
     if written:
         best |= {term: Label(written[str(term)]) for term in wanted if str(term) in written}
-    pages = {term for term in iris if term not in best and graph.is_page(term)}
-    best |= {term: Label(term.value, derived=True) for term in pages}
-    return {term: best.get(term) or own_label(term) for term in wanted}
+    return {term: best.get(term) or _label_of_unnamed(term, graph) for term in wanted}
+
+
+def _label_of_unnamed(term: Term, graph: KnowledgeGraph) -> Label:
+    return Label(term.value, derived=True) if isinstance(term, IRI) and graph.is_page(term) else own_label(term)
 
 
 def _otherwise_called(graph: KnowledgeGraph, terms: Sequence[IRI], languages: Sequence[str]) -> dict[Term, Label]:
@@ -206,18 +208,23 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
 def named_types(
     graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str]
 ) -> tuple[dict[IRI, tuple[IRI, ...]], dict[Term, Label]]:
-    """Find the classes of each entity, and of an endpoint, in the same query, what these are called."""
+    """Find the classes of each entity, and of an endpoint, in the same query, what these and they are called."""
     if not graph.is_remote:
         return types(graph, entities), {}
     starts, naming = entities_of(entities), graph.naming.labels
     called = Query.load("class_labels").bind(
         type=(RDF_TYPE, INSTANCE_OF), predicate=naming, range=language_ranges(languages)
     )
-    seen = select_about(graph, [Query.load("types"), called], starts).seen
+    texts = _with_links(_texts_query(graph, naming), graph.naming, tuple(languages))
+    seen = select_about(graph, [*texts, Query.load("types"), called], starts).seen
     named = _best_texts((s for s in seen if "class" in s), languages, naming, itemgetter("class"))
-    found = _types_in((s for s in seen if "class" not in s), starts)
-    unnamed = [kind for kind in dict.fromkeys(chain.from_iterable(found.values())) if kind not in named]
-    return found, {kind: own_label(kind) for kind in unnamed} | named | _otherwise_called(graph, unnamed, languages)
+    of_them = [s for s in seen if "class" not in s]
+    named |= _best_texts((s for s in of_them if "label" in s), languages, naming)
+    found = _types_in((s for s in of_them if "type" in s), starts)
+    every = dict.fromkeys(chain(starts, *found.values()))
+    unnamed = [one for one in every if one not in named and not is_mediator(one)]
+    others = {one: _label_of_unnamed(one, graph) for one in unnamed}
+    return found, others | named | _otherwise_called(graph, unnamed, languages)
 
 
 def _types_in(solutions: Iterable[Solution], entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:

@@ -36,6 +36,7 @@ from kgsparql.rdf.vocabulary import (
     LIST_END,
     LIST_FIRST,
     LIST_REST,
+    claim_kind,
 )
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out_at, other_kind, unsaid
@@ -76,7 +77,8 @@ class ListMembers:
         if (plan := reading.plan) is None:
             return reading
         walked = (part.path.steps for part in parts(plan) if hasattr(part, "path"))
-        predicates = [*map(attrgetter("predicate"), chain.from_iterable(walked))]
+        # A Wikibase has no lists.
+        predicates = [one.predicate for one in chain.from_iterable(walked) if not claim_kind(one.predicate)]
         self.profiler.look_at_ends(predicates)
         if not any(self.profiler.at_ends(one).lead_to_lists for one in predicates):
             return reading

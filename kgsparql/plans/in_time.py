@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import is_person
@@ -29,6 +29,8 @@ _ORDERED = {
     "shortest": ("years", False),
 }
 
+_Change: TypeAlias = Callable[[Any], a.ItemSet]
+
 
 @frozen
 class TimePlanner:
@@ -42,17 +44,18 @@ class TimePlanner:
 
         :param asked: the question without that time.
         """
-        reading = self._of_offices(reading, asked, has_time=True)
         if said.kind in ASKED_TIMES:
-            return self._when_so(reading, asked, said.kind)
-        plan = reading.plan
+            return self._when_so(self._of_offices(reading, asked, has_time=True), asked, said.kind)
         others = None if said.clause is None else self._facts_of(said.clause, asked)
         if said.clause is not None and others is None:
             return None
+        change = partial(self._at_time, said=said, asked=asked, others=others)
+        ahead: tuple[_Change, ...] = (change,)
         if said.kind == "now":
-            made = self._over_facts(plan, partial(self._current, is_one=_asks_for_one(asked)))
-        else:
-            made = self._over_facts(plan, partial(self._at_time, said=said, asked=asked, others=others))
+            change, ahead = partial(self._current, is_one=_asks_for_one(asked)), _NOW
+        reading = self._of_offices(reading, asked, has_time=True, ahead=ahead)
+        plan = reading.plan
+        made = self._over_facts(plan, change, ahead)
         if made is None or self._path_with_dates(made) or self._is_not_told(plan, made, said):
             return None
         return replace(reading, plan=made, others=())
@@ -77,7 +80,9 @@ class TimePlanner:
                 reading = replace(reading, doubts=(*reading.doubts, *left_out_at(chunk.span)))
         return reading
 
-    def _of_offices(self, reading: PlannedReading, asked: Form, *, has_time: bool) -> PlannedReading:
+    def _of_offices(
+        self, reading: PlannedReading, asked: Form, *, has_time: bool, ahead: Sequence[_Change] = ()
+    ) -> PlannedReading:
         """Read *who is X*, and *is Ann X*, of what is an office, as who holds it, by the one relation with dates."""
         head, facts = asked.phrase.head, None
         if reading.plan is None and asked.asks == "ask":
@@ -90,13 +95,14 @@ class TimePlanner:
         if not (is_asked and is_bare and head is not None and head.entities):
             return reading
         office = a.Items((head.entities[0].term,))
-        found = []
-        for use in (use for use in self.view.uses(office) if self._is_office(use.path, asked)):
-            ways = self._dated_facts(a.Ends(office, use.path), 0)
-            is_of_persons = not use.classes or any(map(is_person, self.fit.names(use.classes)))
-            found += [a.Ends(office, use.path)] if ways and is_of_persons else []
-        alike = {self.view.members(one) for one in found}  # a node has a name for either end of it
-        return replace(reading, plan=found[0], doubts=(), others=()) if len(alike) == 1 else reading
+        uses = {a.Ends(office, use.path): use for use in self.view.uses(office) if self._is_office(use.path, asked)}
+        dated = dict.fromkeys(part for part, _, _ in self._dated_facts([*uses], 0, ahead))
+        found = [
+            part for part in dated if not (kinds := uses[part].classes) or any(map(is_person, self.fit.names(kinds)))
+        ]
+        # A node has a name for either end of it.
+        is_one = len(found) == 1 or len({self.view.members(one) for one in found}) == 1
+        return replace(reading, plan=found[0], doubts=(), others=()) if is_one else reading
 
     def _is_office(self, path: PropertyPath, asked: Form) -> bool:
         """Whether a predicate is called as what leads to or from an office: position held, incumbent."""
@@ -108,7 +114,7 @@ class TimePlanner:
 
         Of one that is asked for, as the mayor is, who was the last, where all are over.
         """
-        reading = self._of_offices(reading, asked, has_time=False)
+        reading = self._of_offices(reading, asked, has_time=False, ahead=_NOW)
         plan = reading.plan
         is_single = isinstance(plan, a.Ends | a.Both) and len(self.view.members(plan)) < 2
         if plan is None or is_single or not is_present(asked):
@@ -125,7 +131,7 @@ class TimePlanner:
                 return a.Ends(facts.start, facts.path)
             return found
 
-        made = self._over_facts(plan, current)
+        made = self._over_facts(plan, current, _NOW)
         ending = self._path_with_dates(plan if made is None else made) or next((one.dates.over for one in over), ())
         doubts = tuple(unsaid(self.fit.text(path.last)) for path in ending[:1])
         if made in {None, plan} and not doubts:
@@ -139,8 +145,7 @@ class TimePlanner:
 
     def _have_ends(self, facts: a.Held) -> bool:
         """Whether facts begin and end, and are no events of one day; numbers are so until there are others."""
-        spans = _at_any_time(facts, lambda own: replace(own, at=()))
-        return self.view.has_items(spans) or self._are_numbers(facts)
+        return self.view.has_items(_spans_of(facts)) or self._are_numbers(facts)
 
     def _are_numbers(self, facts: a.Held) -> bool:
         some = self.view.profiler.sample(a.Ends(facts.start, facts.path))[:5]
@@ -201,28 +206,35 @@ class TimePlanner:
         items = [own.items if isinstance(own, a.Exists | a.Count) else own for own in (plan, made)]
         if not all(isinstance(one, a.ItemSet) for one in items) or self.view.has_items(items[1]):
             return False
-        spans = mapped(items[1], partial(_at_any_time, dates=lambda own: replace(own, at=())))
+        spans, undated = mapped(items[1], _spans_of), mapped(items[1], _with_undated)
+        self.view.look_for_items((spans, undated))
         if not self.view.has_items(spans):
             return True  # there are only single days, of which others may have been between
-        return self.view.has_items(mapped(items[1], _with_undated))
+        return self.view.has_items(undated)
 
     def _when_so(self, reading: PlannedReading, asked: Form, of: str) -> PlannedReading | None:
         """Ask when it was so of what a question asks whether it was; or of the one relation of two named things."""
-        doubts = reading.doubts
-        match self._over_facts(reading.plan, lambda facts: facts):
-            case a.Exists(a.Both((a.Items() as thing, a.Held() as facts))):
-                facts = replace(facts, to=thing)
-            case a.Exists(a.Both((a.Held() as facts, a.Items() as thing))):
-                facts = replace(facts, to=thing)
+        doubts, is_long = reading.doubts, of == "years"
+
+        def when(facts: a.Held) -> a.ItemSet:
+            return a.Top(facts, a.When(facts, "years")) if is_long else a.Times(facts, of)  # type: ignore[arg-type]
+
+        thing = next((one for one in parts(reading.plan) if isinstance(one, a.Items)), None)
+        ahead: tuple[_Change, ...] = (partial(replace, to=thing), lambda facts: when(replace(facts, to=thing)))
+        match self._over_facts(reading.plan, lambda facts: facts, ahead):
+            case a.Exists(a.Both((a.Items() as to, a.Held() as facts))) | a.Exists(
+                a.Both((a.Held() as facts, a.Items() as to))
+            ):
+                facts = replace(facts, to=to)
             case _:
                 found = self._facts_of(clause_of(asked.read), asked)
                 if found is None or found.to is None:
                     return None
                 facts, doubts = found, ()
+        times = when(facts)
+        self.view.look_for_items((facts, times))
         if not self.view.has_items(facts):
             return None
-        is_long = of == "years"
-        times = a.Top(facts, a.When(facts, "years")) if is_long else a.Times(facts, of)  # type: ignore[arg-type]
         if not self.view.has_items(times):
             return replace(reading, plan=facts, others=(), doubts=(*doubts, undated()))
         doubts += (uncomputed("", "how long"),) if is_long and self._overlap(facts) else ()
@@ -243,16 +255,19 @@ class TimePlanner:
         one, other = (a.Items((chunk.entities[0].term,)) for chunk in clause.names)
         said = [text for text in clause.texts if text not in asked.language.light_words]
         found = []
-        for use in self.view.uses(one):
-            for facts, rest in self._dated_facts(a.Ends(one, use.path), 0):
-                if not rest and self.view.has_items(replace(facts, first=-EVER, last=EVER, to=other)):
-                    fits = [*self.fit.phrase(said, use.step.predicate)] if said else [NEAR]
-                    found += [replace(facts, to=other)] if max(fits, default=0.0) >= NEAR else []
+        uses = {a.Ends(one, use.path): use for use in self.view.uses(one)}
+        for part, facts, rest in self._dated_facts([*uses], 0, (partial(_leading_to, to=other),)):
+            if not rest and self.view.has_items(_leading_to(facts, other)):
+                fits = [*self.fit.phrase(said, uses[part].step.predicate)] if said else [NEAR]
+                found += [replace(facts, to=other)] if max(fits, default=0.0) >= NEAR else []
         spans = {self.view.members(a.Times(facts, "span")) for facts in found}  # a node has a name for either end of it
         return found[0] if len(spans) == 1 else None
 
-    def _over_facts(self, plan: Any, change: Callable[[a.Held], a.ItemSet]) -> Any:
-        """Change the parts of a plan that go over facts with dates; ``None`` where none does."""
+    def _over_facts(self, plan: Any, change: Callable[[a.Held], a.ItemSet], ahead: Sequence[_Change] = ()) -> Any:
+        """Change the parts of a plan that go over facts with dates; ``None`` where none does.
+
+        :param ahead: what these will be changed to, so that an endpoint is asked for it in the same query.
+        """
         found: list[a.Held] = []
 
         def over(part: Any) -> Any:
@@ -262,7 +277,7 @@ class TimePlanner:
             if not isinstance(part, a.Ends):
                 return part
             for at in range(len(part.path.steps)):
-                for facts, rest in self._dated_facts(part, at):
+                for _, facts, rest in self._dated_facts([part], at, ahead):
                     found.append(facts)
                     made = change(facts)
                     return a.Ends(made, PropertyPath(rest)) if rest else made
@@ -271,22 +286,23 @@ class TimePlanner:
         made = mapped(plan, over)
         return made if found else None
 
-    def _dated_facts(self, part: a.Ends, at: int) -> list[tuple[a.Held, tuple[Step, ...]]]:
+    def _dated_facts(
+        self, some: Sequence[a.Ends], at: int, ahead: Sequence[_Change] = ()
+    ) -> list[tuple[a.Ends, a.Held, tuple[Step, ...]]]:
         """The facts of a step, or over the node that it leads to, if any has a date; and the steps after these."""
-        steps = part.path.steps
-        start = a.Ends(part.start, PropertyPath(steps[:at])) if at else part.start
         options = []
-        if not steps[at].is_repeated and (dates := self._dates_of(steps[at])).are_known:
-            options.append((a.Held(start, PropertyPath(steps[at : at + 1]), dates), steps[at + 1 :]))
-        elif at + 1 < len(steps) and not (steps[at].is_repeated or steps[at + 1].is_repeated):
-            nodes = a.Ends(start, PropertyPath(steps[at : at + 1]))
-            dates = self._dates_of_nodes(nodes)
-            options.append((a.Held(start, PropertyPath(steps[at : at + 2]), dates), steps[at + 2 :]))
-        return [
-            own
-            for own in options
-            if own[0].dates.are_known and self.view.has_items(replace(own[0], first=-EVER, last=EVER))
-        ]
+        for part in some:
+            steps = part.path.steps
+            start = a.Ends(part.start, PropertyPath(steps[:at])) if at else part.start
+            if not steps[at].is_repeated and (dates := self._dates_of(steps[at])).are_known:
+                options.append((part, a.Held(start, PropertyPath(steps[at : at + 1]), dates), steps[at + 1 :]))
+            elif at + 1 < len(steps) and not (steps[at].is_repeated or steps[at + 1].is_repeated):
+                nodes = a.Ends(start, PropertyPath(steps[at : at + 1]))
+                facts = a.Held(start, PropertyPath(steps[at : at + 2]), self._dates_of_nodes(nodes))
+                options += [(part, facts, steps[at + 2 :])] if facts.dates.are_known else []
+        asked = ahead if self.view.profiler.graph.is_remote else ()
+        self.view.look_for_items(change(own) for _, own, _ in options for change in (_at_any_time, *asked))
+        return [own for own in options if self.view.has_items(_at_any_time(own[1]))]
 
     def _dates_of(self, step: Step) -> Dates:
         dated = self.view.profiler.vocabulary.dated.get(step.predicate)
@@ -327,10 +343,21 @@ def _with_undated(part: Any) -> Any:
     return replace(part, with_undated=True) if isinstance(part, a.Held) else part
 
 
-def _at_any_time(part: Any, dates: Callable[[Dates], Dates]) -> Any:
-    return (
-        replace(part, first=-EVER, last=EVER, over_by=0, dates=dates(part.dates)) if isinstance(part, a.Held) else part
-    )
+def _at_any_time(part: Any) -> Any:
+    return replace(part, first=-EVER, last=EVER, over_by=0) if isinstance(part, a.Held) else part
+
+
+def _leading_to(facts: a.Held, to: a.ItemSet) -> a.Held:
+    return replace(facts, first=-EVER, last=EVER, to=to)
+
+
+def _spans_of(part: Any) -> Any:
+    """Return those facts that began and were over, and did not happen on a day."""
+    return _at_any_time(replace(part, dates=replace(part.dates, at=()))) if isinstance(part, a.Held) else part
+
+
+_NOW: tuple[_Change, ...] = (_spans_of, _holding_now)
+"""What will be asked of facts for what holds now."""
 
 
 def is_present(asked: Form) -> bool:

@@ -225,6 +225,15 @@ def statement_claim(direct: IRI) -> IRI | None:
     return IRI(direct.value.replace("/direct/", "/")) if part is not None and part[0] == "direct" else None
 
 
+def direct_claim(iri: str) -> str:
+    """Return the predicate of a property of a Wikibase; what is none as it is.
+
+    >>> direct_claim("http://www.wikidata.org/entity/P6"), direct_claim("http://example.org/author")
+    ('http://www.wikidata.org/prop/direct/P6', 'http://example.org/author')
+    """
+    return re.sub(r"/entity/(P[1-9][0-9]*)\Z", r"/prop/direct/\1", iri)
+
+
 def qualifier(name: str) -> IRI:
     """Make the qualifier of a property of Wikidata.
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import kgsparql
-from benchmarks.wikidata_service import IMPOLITE, WikidataSimulator, questions_of, records_of_run, simulated
+from benchmarks.time_world import turtle
+from benchmarks.wikidata_service import IMPOLITE, ItemSearch, WikidataSimulator, questions_of, records_of_run, simulated
 from kgsparql import EndpointGraph, KnowledgeBase, Query
 from kgsparql.errors import RateLimitError
 from tests.endpoints import proxy as faults
@@ -118,3 +119,29 @@ def test_who_names_no_contact_is_told_how_to_and_asks_no_more_than_is_taken(
         monkeypatch.delenv("KGSPARQL_CONTACT")
         with pytest.raises(RateLimitError, match="Rate limit exceeded"):
             graph_of(simulator, requests_per_minute=None, requests_without_contact=None).select(SMALL, timeout_s=5)
+
+
+OF_TIME = {
+    "Who was mayor of Belmire on 1 May 2012?": {"Oskar Finn"},
+    "Who has been mayor of Arnsby since 2014?": {"Petra Quill"},
+    "Who are the former mayors of Arnsby?": {"Ida Holm", "Jonas Wrede"},
+    "Who is the mayor of Fernholt?": {"Alma Kerr", "Bo Lind"},
+    "Which presidents did Velmora have between 2011 and 2017?": {"Livia Dorn"},
+}
+
+
+def test_questions_of_time_are_answered_by_statements_with_twelve_requests_each(tmp_path: Path) -> None:
+    """Properties are called as their aliases are: a mayor is a head of government."""
+    items = tmp_path / "items.ttl"
+    items.write_text(turtle("statements"), encoding="utf-8")
+    with (
+        oxigraph_serve(store_of(items, tmp_path / "store")) as url,
+        WikidataSimulator(url, search=ItemSearch(items)) as simulator,
+        KnowledgeBase(graph_of(simulator), embedder="none") as service,
+    ):
+        service.ask("Who was mayor of Corvane in 1995?")  # what is the same for all questions is asked once
+        for question, expected in OF_TIME.items():
+            before = len(simulator.requests)
+            answer = service.ask(question)
+            assert (answer.sure, {one.label for one in answer.best}) == (True, expected), question
+            assert len(simulator.requests) - before <= 12, question

@@ -32,7 +32,7 @@ from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, normalised, text_literal
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, WORDS
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, WORDS, direct_claim
 
 _FOUND_EACH = 50  # labels of one text search; a word that as many have is common: another must tell which is meant
 _MAX_ENTITIES = 300  # of one text, whose kinds and degrees are looked up
@@ -248,7 +248,11 @@ class EndpointLabels(FoundLabels):
         rivals = {name.iri for name in names if sharing[name.key] > 1}
         self._learn_degrees(sorted(entities, key=lambda iri: iri not in rivals))  # first those that share a name
         made = (
-            name._replace(kind=self._kinds[name.iri], degree=min(MAX_DEGREE, self._degrees.get(name.iri, 1)))
+            name._replace(
+                iri=direct_claim(name.iri) if self._kinds[name.iri] == "predicate" else name.iri,
+                kind=self._kinds[name.iri],
+                degree=min(MAX_DEGREE, self._degrees.get(name.iri, 1)),
+            )
             for name in names
             if name.iri in known
         )
