@@ -345,7 +345,9 @@ class KnownGraph:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
         shared = self.profiler.common or self.profiler
         if self.predicates and not shared.known.predicates:
-            unused = self.profiler.vocabulary.relations.keys() - {*self.predicates}  # what others state
+            unused = (self.profiler.vocabulary.relations.keys() | self.profiler.vocabulary.joined.keys()) - {
+                *self.predicates
+            }  # what others state
             told = sorted(shared.graph.held(TOLD) | unused, key=str)
             labels = replace(self.labels, said_as={})((*self.predicates, *unused), in_grace=False)
             more, own = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, product
+from itertools import chain, product, starmap
 from typing import NamedTuple, TypeAlias
 
+from kgsparql.dataclasses import replace
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
@@ -26,6 +28,7 @@ class _Between(NamedTuple):
 
     :param at: the place of the set that the item is of.
     :param back: the step from the item to the node; ``steps``, those from the item to the other term.
+    :param is_in_place: these are in the place of that.
     """
 
     at: int
@@ -34,6 +37,7 @@ class _Between(NamedTuple):
     far: Term
     back: Step
     steps: tuple[Step, ...]
+    is_in_place: bool = True
 
 
 def add_declared(facts: Iterable[Ends], vocabulary: GraphVocabulary) -> None:
@@ -55,7 +59,8 @@ def add_nodes(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledge
         return
     said = [*_nodes_between(some, graph, of)]
     for one in said:  # first: where a role is a relation, too, its step leads elsewhere
-        facts[one.at][one.back][one.item].discard(one.node)
+        if one.is_in_place:
+            facts[one.at][one.back][one.item].discard(one.node)
     for one in said:
         for step in one.steps:
             facts[one.at][step][one.item].add(one.far)
@@ -70,7 +75,7 @@ def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVo
     n, kind, near, end, x, node, far = map(Variable, ("n", "kind", "near", "end", "x", "node", "far"))
     yield from _nodes_led_to(some, graph, led_across(of.joined))
     across, queries = steps_across(of.joined), []
-    ways = [way for way in chain(*of.joined.values()) if not way.is_led]
+    ways = [way for way in chain(*of.joined.values()) if not way.is_looked_for]
     if not ways:
         return
     kinds, roles = {way.kind: 0 for way in ways}, {role: 0 for way in ways for role in (way.start, way.end)}
@@ -89,18 +94,27 @@ def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVo
 def _nodes_led_to(
     some: Sequence[g.Pattern], graph: KnowledgeGraph, ways: Mapping[Joined, Sequence[IRI]]
 ) -> Iterator[_Between]:
-    n, x, node, far = map(Variable, ("n", "x", "node", "far"))
-    queries, found = [], list[tuple[int, Step, tuple[Step, ...]]]()
-    for (way, relations), (at, items) in product(ways.items(), enumerate(some)):
+    n, x, node, far, office = map(Variable, ("n", "x", "node", "far", "office"))
+    together = defaultdict[tuple[Joined, tuple[IRI, ...]], dict[Term | None, Sequence[IRI]]](dict)
+    for way, relations in ways.items():
+        *roles, held = way.office or (None,)
+        together[replace(way, office=None), tuple(filter(None, roles))][held] = relations
+    queries, found = [], list[tuple[int, Step, str, dict[Term | None, Sequence[IRI]]]]()
+    for ((way, by), called), (at, items) in product(together.items(), enumerate(some)):
+        beside = tuple(g.Fact(node, role, office) for role in by)
         onward, backward = way.to_nodes
         for back, direction, ends in ((onward, "forward", (x, far)), (backward, "inverse", (far, x))):
+            group = (items, *starmap(g.Fact, way.facts(node, *ends)), *beside)
             head = (g.numbered(n, len(found)), x, node, far)
-            group = (items, *(g.Fact(*fact) for fact in way.facts(node, *ends)))
-            queries.append(g.select_query("led_to", g.Select(head, group, limit=MOST_OF_EACH)))
-            found.append((at, back, tuple(Step(one, direction) for one in relations)))  # type: ignore[arg-type]
+            queries.append(
+                g.select_query("led_to", g.Select((*head, office) if by else head, group, limit=MOST_OF_EACH))
+            )
+            found.append((at, back, direction, called))
     for one in graph.select(Query.union(queries)) if queries else ():
-        at, back, steps = found[int(one["n"].value)]  # type: ignore[union-attr]
-        yield _Between(at, one["x"], one["node"], one["far"], back, steps)
+        at, back, direction, called = found[int(one["n"].value)]  # type: ignore[union-attr]
+        if relations := called.get(one.get("office"), ()):
+            steps = tuple(Step(relation, direction) for relation in relations)  # type: ignore[arg-type]
+            yield _Between(at, one["x"], one["node"], one["far"], back, steps, is_in_place="office" not in one)
 
 
 def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> None:

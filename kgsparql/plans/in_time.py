@@ -314,6 +314,10 @@ class TimePlanner:
 
     def _dates_of_nodes(self, nodes: a.ItemSet) -> Dates:
         """The dates of nodes without names, by what predicates from these to dates or years are called."""
+        known, kinds = self.view.profiler.vocabulary, self.view.classes_in(nodes)
+        for relation, ways in known.joined.items():
+            if any(way.office is not None and way.kind in kinds for way in ways):
+                return known.dated[relation].dates
         uses = [use for use in self.view.uses(nodes) if use.step.direction == "forward" and use.kind != "item"]
         dates = [use.step for use in uses if self.view.may_be("time", use)]
         names = [a.Has(nodes, PropertyPath((Step(label),))) for label in self.view.profiler.vocabulary.labels]

@@ -57,7 +57,8 @@ class NamedWords:
         """Everything that a predicate leads to that the words of a phrase name: a noun that is no class."""
         texts = self.connector.at(given.head)
         for predicate, _ in sorted(self.predicates_named(texts), key=lambda one: (one[1], str(one[0])), reverse=True):
-            if (kind := self.view.subject_class(predicate)) is not None:
+            is_office = any(way.office for way in self.view.profiler.vocabulary.joined.get(predicate, ()))
+            if not is_office and (kind := self.view.subject_class(predicate)) is not None:
                 path = Step(predicate).path
                 return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
         return None

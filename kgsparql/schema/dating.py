@@ -22,6 +22,7 @@ from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, REIFIES, STATEMENT_PARTS, 
 from kgsparql.schema.patterns import patterns
 
 _NODES, _FACTS = 400, 4_000  # of a class, or reifiers, that tell what they are
+_OFFICES = 1_000  # of so many or more, none is a relation
 _YEAR = re.compile(r"-?\d{4}(-\d\d){0,2}\Z")
 _START, _END, _POINT = "P580", "P582", "P585"  # of Wikidata: start time, end time, point in time
 
@@ -153,6 +154,20 @@ class DatedLinks:
     pairs: tuple[tuple[IRI, IRI], ...] = ()
     led: tuple[tuple[IRI, IRI], ...] = ()
     values: tuple[tuple[IRI, IRI], ...] = ()
+    office: Office | None = None
+
+
+@frozen
+class Office:
+    """The links of memberships: to who is a member, of what, and as what; and the offices that there are.
+
+    An office is a relation of its own: the `mayor` of a town, and the `treasurer` of a club.
+    """
+
+    holder: IRI
+    of: IRI
+    role: IRI
+    offices: tuple[IRI, ...]
 
 
 def dated_links(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> DatedLinks | None:
@@ -173,6 +188,8 @@ def dated_links(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> DatedLinks | 
         return None
     values = sorted({p for p, y in facts if isinstance(y, Literal) and not is_date(y)}, key=str)
     links = sorted({_links_of([fact for fact in own if fact[0] not in spans]) for own in nodes.values()})
+    if (dates.began or dates.over) and (office := _office_of(kind, links, graph)) is not None:
+        return DatedLinks(dates, office=office)
     if all(len(own) == 2 for own in links) and (dates.began or dates.over):
         pairs = tuple(way for one, other in links for way in {(one, other), (other, one)})
         return DatedLinks(dates, pairs, values=tuple(product({one for one, _ in pairs}, values)))
@@ -183,6 +200,21 @@ def dated_links(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> DatedLinks | 
         return DatedLinks(dates, led=tuple(led))
     is_value = not led and (dates.began or dates.over or len(values) == 1)
     return DatedLinks(dates, values=tuple((own, value) for (own,) in links for value in values)) if is_value else None
+
+
+def _office_of(kind: IRI, links: Sequence[tuple[IRI, ...]], graph: KnowledgeGraph) -> Office | None:
+    """Find who holds which office of what, by what three links are called; ``None`` where they are not called so."""
+    every = {one for own in links for one in own}
+    called = {name: [one for one in every if _words_of(one)[-1] in patterns()[name]] for name in ("role", "holder")}
+    match called["role"], called["holder"], [*every.difference(*called.values())]:
+        case [role], [holder], [of] if all({holder, of} <= {*own} for own in links):
+            x, office = Variable("x"), Variable("office")
+            facts = (g.Fact(x, RDF_TYPE, kind), g.Fact(x, role, office))
+            some = g.Select(((office, None),), facts, distinct=True, limit=_OFFICES)
+            found = [one["office"] for one in graph.select(g.select_query("offices", some))]
+            few = [one for one in found if isinstance(one, IRI)] if len(found) < _OFFICES else []
+            return Office(holder, of, role, tuple(sorted(few, key=str)))
+    return None
 
 
 def _led_to(kind: IRI, links: Sequence[IRI], graph: KnowledgeGraph) -> list[tuple[IRI, IRI]]:

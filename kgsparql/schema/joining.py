@@ -31,6 +31,7 @@ class Joined:
     :param kind: the class; its name is that of the relation.
     :param start: the predicate from a node to what the relation is said of; ``end``, to what is said of it.
     :param is_led: ``start`` leads to the node: from a club to a membership, and from there to the member.
+    :param office: the predicate from a node to what ``end`` is there, and which is meant; these are walked to, too.
     :param is_value: ``end`` leads to a number or a text. :param is_alone: the nodes have nothing else: prices.
     """
 
@@ -40,16 +41,23 @@ class Joined:
     is_led: bool = False
     is_value: bool = False
     is_alone: bool = False
+    office: tuple[IRI, IRI] | None = None
 
     def facts(self, node: g.Node, subject: g.Node, far: g.Node) -> tuple[tuple[g.Node, IRI, g.Node], ...]:
         """List the ends and the predicate of each fact of a node that joins two things."""
         near = (subject, self.start, node) if self.is_led else (node, self.start, subject)
-        return (node, RDF_TYPE, self.kind), near, (node, self.end, far)
+        held = () if self.office is None else ((node, *self.office),)
+        return (node, RDF_TYPE, self.kind), near, (node, self.end, far), *held
 
     @property
     def is_mutual(self) -> bool:
         """Whether the same predicate leads to both: to two who are married."""
         return self.start == self.end and not self.is_led
+
+    @property
+    def is_looked_for(self) -> bool:
+        """Whether its nodes are not just those with both links, which are looked for together."""
+        return self.is_led or self.office is not None
 
     @property
     def to_nodes(self) -> tuple[Step, Step]:
@@ -88,7 +96,8 @@ def joining_classes(
 
 def roles_without_meaning(joined: Mapping[IRI, tuple[Joined, ...]]) -> frozenset[IRI]:
     """List the predicates of nodes that say nothing but which end is which: `from`, `to`."""
-    return frozenset(role for own in joined.values() for way in own for role in (way.start, way.end)) - joined.keys()
+    ways = (way for own in joined.values() for way in own if way.office is None)
+    return frozenset(role for way in ways for role in (way.start, way.end)) - joined.keys()
 
 
 def steps_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[tuple[Term, Term, Term], tuple[Step, ...]]:
@@ -96,7 +105,7 @@ def steps_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[tuple[Term, T
     across: dict[tuple[Term, Term, Term], tuple[Step, ...]] = defaultdict(tuple)
     for relation, ways in joined.items():
         for way in ways:
-            if way.is_led:
+            if way.is_looked_for:
                 continue
             across[way.kind, way.start, way.end] += (Step(relation),)
             across[way.kind, way.end, way.start] += (Step(relation, "inverse"),)
@@ -104,11 +113,11 @@ def steps_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[tuple[Term, T
 
 
 def led_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[Joined, list[IRI]]:
-    """List the nodes that are led to from what a relation is said of, with the names of the relation."""
+    """List the nodes that are looked for by themselves, with the names of the relation."""
     found: dict[Joined, list[IRI]] = defaultdict(list)
     for relation, ways in joined.items():
         for way in ways:
-            if way.is_led:
+            if way.is_looked_for:
                 found[way].append(relation)
     return found
 
@@ -168,6 +177,8 @@ def _dated_ways(kind: IRI, found: DatedLinks) -> Iterator[tuple[IRI, Joined]]:
     for start, end in found.led:
         for role in sorted({start, end}, key=str):
             yield role, Joined(kind, start, end, is_led=True)
+    if (own := found.office) is not None:
+        yield from ((one, Joined(kind, own.of, own.holder, office=(own.role, one))) for one in own.offices)
     for start, end in found.values:
         way = Joined(kind, start, end, is_value=True, is_alone=not found.pairs)
         yield end, way

@@ -250,7 +250,11 @@ class _Reader:
         is_vocabulary = len(unused) >= _SEVERAL and 0 < sum(used.values()) < _OF_A_VOCABULARY * len(unused)
         joining = GraphVocabulary.of(self.graph).joined  # their names are those of relations
         self.nameless |= {role.value for role in roles_without_meaning(joining)}
-        own = (*(() if is_vocabulary else properties), *used, *(kind.value for kind in joining))
+        own = (
+            *(() if is_vocabulary else properties),
+            *used,
+            *(kind.value for kind, ways in joining.items() if ways[0].office is None),
+        )
         self.kinds.update(dict.fromkeys(own, "predicate"))
 
     def _read_texts(self, used: Collection[str]) -> None:
