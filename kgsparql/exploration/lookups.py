@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
-from urllib.parse import quote, unquote
 
 from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, PrefixError
 from kgsparql.exploration import Found, NeighbourGroup, by_label, labels, neighbours, shortest_paths
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, iri, printable
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, iri, other_spellings, printable
 
 
 class GraphLookups:
@@ -107,13 +106,9 @@ def _is_mentioned(graph: KnowledgeGraph, entity: IRI) -> bool:
 
 def _unmentioned_error(graph: KnowledgeGraph, entity: IRI) -> NotFoundError:
     """Make the error, which names the IRI that differs by its percent-encoding alone, if the graph has one."""
-    plain = unquote(entity.value)
-    texts = [plain, *(quote(plain, safe=f"%:/?#[]@&=+$;~{kept}") for kept in ("!'()*,", ""))]
-    texts += [re.sub("%..", lambda code: code[0].lower(), text) for text in texts]
-    spelt = (iri(text) for text in dict.fromkeys(texts) if not re.search(r"[\x00-\x20<>\"{}|^`\\]", text))
     others = "".join(f"; another service has more: -k {other}" for other in graph.profile.elsewhere)
     hint = f"check the IRI, or search: kgsparql find TEXT{others}"
-    if near := next((one for one in spelt if one != entity and _is_mentioned(graph, one)), None):
+    if near := next((one for one in other_spellings(entity) if _is_mentioned(graph, one)), None):
         hint = f"did you mean {near}?"
     return NotFoundError(f"{entity} is not in the graph", hint=hint)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache, partial
 from typing import Any, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, RdfFormat, Triple, parse
 from pyoxigraph import NamedNode as IRI  # noqa: N814 - the field's own spelling
@@ -65,6 +65,25 @@ def iri(text: str) -> IRI:
     except ValueError as error:
         shown = printable(bare, 80)
         raise IriError(f"not a valid IRI: {shown} ({error})", hint="write it as <http://…> or prefix:name") from error
+
+
+_NO_IRI = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
+
+
+def other_spellings(entity: IRI) -> list[IRI]:
+    """List the IRIs that differ from one by their percent-encoding alone.
+
+    >>> [one.value for one in other_spellings(IRI("http://example.org/caf%c3%a9"))]
+    ['http://example.org/café', 'http://example.org/caf%C3%A9']
+    """
+    plain = unquote(entity.value)
+    texts = [plain, *(quote(plain, safe=f"%:/?#[]@&=+$;~{kept}") for kept in ("!'()*,", "")), entity.value]
+    texts = [re.sub("%..", partial(_in_case, case), text) for case in (str.upper, str.lower) for text in texts]
+    return [IRI(text) for text in dict.fromkeys(texts) if text != entity.value and not _NO_IRI.search(text)]
+
+
+def _in_case(case: Callable[[str], str], found: re.Match[str]) -> str:
+    return case(found[0])
 
 
 def iris_in(terms: Iterable[Term | None]) -> tuple[IRI, ...]:

@@ -24,7 +24,7 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.graphs.user_query import QueryResult, check, is_nothing, why_nothing
+from kgsparql.graphs.user_query import GraphQueries, QueryResult, check, is_nothing, why_nothing
 from tests.world import NOBEL, ROOT, knowledge_of
 
 from .user_query_corpus import DATASETS, LEGITIMATE, SECOND_READINGS, forbidden
@@ -231,6 +231,18 @@ def test_what_cannot_be_found_out_is_said() -> None:
 
     said = why_nothing(check("SELECT * { ?s ?p 'x' }"), late, PrefixMap.default())
     assert said == "why there is nothing could not be found out: the query was stopped after 5 s"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [("<http://e.org/Caf%C3%A9> ?p ?o", "<http://e.org/Café>"), ("?s ?p <http://e.org/Caf%c3%a9>", "<http://e.org/Café>"),
+     ("<http://e.org/a%2fb> :knows ?o", "<http://e.org/a%2Fb>"), ("<http://e.org/Cafe> ?p ?o", "")],
+)  # fmt: skip
+def test_a_query_with_an_iri_that_is_encoded_otherwise_names_the_one_that_is_there(pattern: str, meant: str) -> None:
+    knowledge = knowledge_of("<http://e.org/Café> :knows <http://e.org/Café> . <http://e.org/a%2Fb> :knows 1 .")
+    why = GraphQueries(knowledge.graph).why_nothing(f"PREFIX : <http://example.org/> SELECT * {{ {pattern} }}")
+    assert why.startswith("no triple here matches { ")
+    assert why.endswith(f"; did you mean {meant}?") if meant else "did you mean" not in why
 
 
 def test_a_given_entity_that_is_not_in_the_graph_is_an_error_and_all_that_is_may_be_given() -> None:

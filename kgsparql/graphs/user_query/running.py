@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, QuerySyntaxError, QueryTimeoutError
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -23,7 +23,7 @@ from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Node, Variable
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap, printable
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, other_spellings, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
@@ -276,6 +276,10 @@ def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
         if alone[0].predicate == RDF_TYPE and isinstance(kind, IRI):
             return f"nothing here is of the class {printable(prefixes.compress(kind), 200)}"
         tag = "; a text matches only with its language or datatype: better start from the IRI" * is_text
+        ends = [(name, own) for name in ("subject", "object") if isinstance(own := getattr(alone[0], name), IRI)]
+        spelt = {(replace(alone[0], **{name: one}),): one for name, own in ends for one in other_spellings(own)}
+        near = _probes_found(spelt, run) if spelt else ()
+        tag += "".join(f"; did you mean {spelt[one]}?" for one in spelt if one in near)
         return f"no triple here matches {_written_fact(alone[0], patterns.names, prefixes)}{tag}"
     numbers = range(2, len(facts) + 1)
     together = _probes_found((tuple(facts[:n]) for n in numbers), run) if numbers else set()
