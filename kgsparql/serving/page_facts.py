@@ -23,7 +23,6 @@ from kgsparql.exploration import NeighbourGroup, descriptions, types
 from kgsparql.exploration.labels import Description
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.words import STOP_WORDS, in_turn
 from kgsparql.made_questions.examples import example_questions
@@ -32,7 +31,6 @@ from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
 from kgsparql.plans.english import THEY, reached
 from kgsparql.plans.plan_compiler import compiled
-from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import check, parts_of, terms_in
 from kgsparql.plans.writing import Label, Writer, in_words
@@ -53,8 +51,8 @@ _MAX_CHARACTERS = 300
 
 
 def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
-    """List what may be asked instead of a question without a sure answer: with names that are alike, or other words."""
-    if answer.status == "answered":
+    """List what may be asked instead of a question without a sure answer or choices, with names that are alike."""
+    if answer.status == "answered" or answer.choices:
         return []
     linker, question = knowledge.indexes.linker, answer.question
     unknown = list(linker.unlinked_names(question, answer.linked))
@@ -65,17 +63,8 @@ def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
         for words, near in unknown if words
         for one in near if any(own[:1] == words[:1].casefold() for own in one.label.casefold().split())
     ]  # fmt: skip
-    if not (answer.linked or asked):  # nothing is alike: what is nearest by meaning may be meant
+    if not (answer.linked or unknown):  # nothing is alike: what is nearest by meaning may be meant
         asked = [f"What is {one.label}?" for one in linker.similar(question, limit=_MOST_INSTEAD, threshold=0.0)]
-    for item in answer.evidence:
-        path = item.paths[0].property_path if item.paths else None
-        if path is None or not answer.is_ranked or all(gap.code == "ambiguous" for gap in answer.gaps):
-            continue
-        wordings = {step.predicate: wording(answer.labels[step.predicate]) for step in path.steps}
-        known = {predicate: own for predicate, own in wordings.items() if own is not None}
-        if can_be_asked(path, known):
-            topic = answer.labels.get(item.paths[0].start, "")
-            asked.append(question_text(path, topic, known, [""] * len(path.steps), several=len(item.ends) > 1))
     return [printable(one, 200) for one in dict.fromkeys(asked) if one != question][:_MOST_INSTEAD]
 
 

@@ -1,5 +1,5 @@
 // The answer, shown as what it is: a number, yes or no, names or one table; or a doubt, and what to ask instead.
-import { button, count, el, name, shortened, troubleOf, valuesTable } from "./dom.js";
+import { button, count, el, name, number, shortened, troubleOf, valuesTable } from "./dom.js";
 
 const NAMED = 10; // answers that are shown as names; more are a table
 const ROWS = 200;
@@ -51,12 +51,18 @@ function sure(run, acts, marks) {
 
 /** What keeps it from being an answer, and what else may be asked. */
 function doubted({ answer, gaps: [doubt, ...more], again }, acts) {
+  const choices = answer.choices ?? []; // 0.2 had none
   return [
     el("p", { class: "gap" }, el("strong", {}, "No sure answer: "), doubt),
+    choices.length ? chosen(choices, acts) : asked(answer, again, acts),
     more.length > 0 && folded(count(more.length, "further doubt"), el("ul", {}, more.map((one) => el("li", {}, one)))),
-    asked(answer, again, acts),
   ];
 }
+
+/** The likely readings as sentences, each with what it comes to; one that is clicked is the answer. */
+const chosen = (choices, acts) => el("div", { class: "choices", role: "group", "aria-label": "Which is meant?" }, el("p", { class: "quiet" }, "Which is meant?"), choices.map((one, at) =>
+  el("button", { type: "button", onclick: () => acts.choose(at + 1) }, name(one.reading), " ",
+    el("span", { class: "quiet" }, one.count > 1 && `${number(one.count)}: `, name(one.first.join(", ")), one.count > one.first.length && " …"))));
 
 /** What was found nearest, where no answer is sure: a line, and what it says when that is opened. */
 export function nearestPart(run, acts) {

@@ -64,10 +64,11 @@ function showRuns(found) {
 }
 
 function viewOf(run) {
-  const { id, question, options: { corrects, ...options } } = run;
+  const { id, question, options: { corrects, reading: _, ...options } } = run;
   return new RunView(run, {
     mean: (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]).catch(show),
     ask: (other) => ask(other, [options]).catch(show),
+    choose: (reading) => ask(question, [{ ...options, reading }]).catch(show),
     edit: () => { at("question").value = question; at("question").select(); at("question").focus(); },
   });
 }

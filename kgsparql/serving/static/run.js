@@ -12,9 +12,9 @@ const KEPT = 8;
 const DOUBTED = { not_in_graph: "not in the graph", no_entity: "nothing recognised", failed: "failed" };
 
 export class RunView {
-  /** `mean(link, candidate)` asks once more, with another meaning of a name; `ask(question)` asks another, `edit` puts it in the box. */
-  constructor(run, { mean, ask, edit }) {
-    const acts = { mean, ask, edit, light: (markers) => this.light(markers), open: (marker) => this.open(marker), look: (node) => this.look(node) };
+  /** `mean(link, candidate)` asks once more, with another meaning of a name; `ask(question)` asks another, `choose(number)` by a reading, `edit` puts it in the box. */
+  constructor(run, { mean, ask, choose, edit }) {
+    const acts = { mean, ask, choose, edit, light: (markers) => this.light(markers), open: (marker) => this.open(marker), look: (node) => this.look(node) };
     Object.assign(this, { run, acts, leaving: new AbortController(), started: performance.now() });
     this.badge = el("span", { class: "badge", role: "status" }, "working");
     this.question = el("h2", {}, run.question);
