@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from math import floor
 from typing import Any, TypeAlias
@@ -46,6 +46,8 @@ class Facts:
 
     def __init__(self, triples: Iterable[Triple]) -> None:
         self.vocabulary = GraphVocabulary()
+        self.members: set[Term] = set()
+        self.bound: dict[str, Any] = {}
         self._forward: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
         self._inverse: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
         for triple in triples:
@@ -57,6 +59,8 @@ class Facts:
     def items(self, items: a.ItemSet) -> set[Term]:  # noqa: PLR0911 - one arm an operator
         """The items of a set."""
         match items:
+            case a.Members():
+                return self.members
             case a.Instances(of):
                 return self._instances(of)
             case a.Items(terms):
@@ -122,13 +126,18 @@ class Facts:
     def _keys(self, measure: a.Measure | a.Number, x: Term) -> list[Key]:
         """What an item is measured to have; equal values of different things on the way are several."""
         match measure:
-            case a.Value(path, kind, _):
-                ends = {(way[-2], read_as(way[-1], kind)) for way in self._ways(x, path)}
+            case a.Value(path, kind, _, among):
+                ways = self._ways(x, path)
+                if among is not None:
+                    ways = {way for way in ways if way[-1] in self.items(among)}
+                ends = {(way[-2], read_as(way[-1], kind)) for way in ways}
                 return [key for _, key in ends if key is not None]
             case a.HowMany(path, among):
                 return [Fraction(len(self._onward(x, path, among)))]
             case a.Summarised(summary, path, _):
                 return _summarised(summary, self._keys(a.Value(path), x))
+            case a.OfColumn(column, inner):
+                return [] if (own := self.bound[column]) is None else self._keys(inner, own)
             case a.Calculated(sign, left, right):
                 pairs = [(one, two) for one in self._keys(left, x) for two in self._keys(right, x)]
                 return list({_CALCULATED[sign](one, two) for one, two in pairs if sign != "/" or two})
@@ -198,12 +207,34 @@ class Facts:
         if table.having is None:
             return rows
         name, comparison, number = table.having
-        at = [column.name for column in table.columns].index(name)
+        at, bound = [column.name for column in table.columns].index(name), self.number(number)
         return {
             key: row
             for key, row in rows.items()
-            if row[at] is not None and _COMPARED[comparison](row[at], Fraction(number))
+            if None not in (row[at], bound) and _COMPARED[comparison](row[at], bound)
         }
+
+    def rows(self, table: a.ItemTable) -> Iterator[tuple[Key | None, ...]]:
+        """The rows of a table, in whatever order: a row for each value of each column, and what it leads to."""
+        for x in self.items(table.items):
+            for bound in self._bindings(x, table.columns):
+                self.bound = bound
+                if table.having is not None:
+                    name, comparison, value = table.having
+                    one, others = self.bound[name], self._keys(value, x)
+                    if one is None or not any(_COMPARED[comparison](one, other) for other in others):
+                        continue
+                yield (x, *self.bound.values())
+
+    def _bindings(self, x: Term, columns: tuple[a.Column, ...]) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = [{}]
+        for column in columns:
+            longer = []
+            for self.bound in found:
+                keys = self._keys(column.measure, x) or [None] * column.optional
+                longer += [{**self.bound, column.name: key} for key in keys]
+            found = longer
+        return found
 
     def best_of_each(self, table: a.BestOfEach) -> set[tuple[Term, Term]]:
         """Each group with its best items."""
@@ -216,11 +247,10 @@ class Facts:
             overall[key] = choose(overall.get(key, best[x]), best[x])
         return {(key, x) for key, x in pairs if best[x] == overall[key]}
 
-    def _column(self, column: a.GroupColumn, inside: set[Term]) -> Key | None:
-        if column.summary is None or column.measure is None:
-            return Fraction(len(inside))
-        keys = [key for x in inside for key in self._keys(column.measure, x)]
-        return next(iter(_summarised(column.summary, keys)), None)
+    def _column(self, column: a.Column, inside: set[Term]) -> Key | None:
+        own = Facts(())
+        own.__dict__ |= {**self.__dict__, "members": inside}
+        return own.number(column.measure) if inside or not isinstance(column.measure, a.SummaryOf) else None
 
 
 def _summarised(summary: a.Summary, keys: list[Key]) -> list[Key]:

@@ -336,13 +336,11 @@ def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
         return None
     from kgsparql.plans.arrays import written_plan  # not needed for most answers
 
-    rows = found.rows[:MAX_JSON_ANSWERS]
     return _object_of(
         ComputedObject, found,
         words=next((item.text for item in answer.evidence if item.kind == "computed"), ""),
         plan=written_plan(found.plan),
-        rows=[[cell and term(cell) for cell in row] for row in rows],
-        is_cut=found.is_cut or len(found.rows) > MAX_JSON_ANSWERS,
+        rows=[[cell and term(cell) for cell in row] for row in found.rows],
         compared=found.compared and {
             "next": [{"item": term(item), "value": value and term(value)} for item, value in found.compared.next],
             "size": found.compared.size,

@@ -24,6 +24,7 @@ _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of mor
 _MOST_LEARNT = 200  # terms whose labels and classes an endpoint is asked for together
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
+_TIED = "more share the last place"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -58,6 +59,9 @@ def computed_retrieval(
     label = session.labels(shown_terms).__getitem__
     for own in found.left_out:
         gaps = (*gaps, not_all(own.in_words(label)))
+    if found.multiplied:
+        one, other = found.multiplied
+        gaps = (*gaps, rival(f"each {one} with each {other}", "those that belong together"))
     unknown = {term for fact in found.facts for term in fact if is_unknown(term)} if found.value is not None else ()
     if len(unknown) > 1:
         gaps = (*gaps, not_all(f"{len(unknown):,} of these are unknown, and may be the same"))
@@ -74,7 +78,7 @@ def computed_retrieval(
     terms = found.items or dict.fromkeys(row[0] for row in found.rows)
     named = ((term, f"{label(term)} {found.units.get(term, '')}".strip()) for term in terms if term is not None)
     answers = tuple(AnswerTerm(term, text, score, (COMPUTED_MARKER,)) for term, text in named)
-    beside = ((found.retired, "deprecated left out"), (found.twins, "the same as others"))
+    beside = ((found.retired, "deprecated left out"), (found.twins, "the same as others"), (found.tied, _TIED))
     why = "".join(f"; {number:,} {session.say(told)}" for number, told in beside if number)
     why += _why_nothing(found, label, session)
     draft = _computed_draft(found, reading, value, answers, session, why=why)

@@ -4,6 +4,7 @@
 - Literals are equal by value, whatever their datatype: ``"1"^^xsd:integer``, ``"1.0"^^xsd:decimal`` and ``"1"`` are one
   number, ``true`` is the boolean ``1``, instants are compared as such, and ``"1965"`` is a year too. A date is no
   dateTime, one with a time zone is never equal to one without, and a code with a zero before it is no number.
+- Numbers are also equal that differ by less than a millionth, unless both are whole: engines divide to other digits.
 - Other texts are compared in Unicode's NFC form, with their case, whatever their language.
 - Where a side has only a name, names are compared: NFC, case folded, white space as one space, whole names only; or the
   values that they are.
@@ -18,11 +19,13 @@ from collections.abc import Hashable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
+from math import isclose, isfinite
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer
 from kgsparql.rdf.terms import XSD, Literal, parse_term
 
+NEAR = 1e-6  # numbers that differ by less than this share of them are the same
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?")
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?")
 
@@ -80,7 +83,17 @@ class GoldAnswers:
         """
         value, own_name = _keys_of(term, label)
         called = [number for number in self._by_name.get(own_name, ()) if not (term and self._distinct[number][0])]
-        return tuple(sorted({*self._by_value.get(value, ()), *(called if own_name else ())}))
+        found = {*self._by_value.get(value, ()), *(called if own_name else ())}
+        near = (one for one in self._by_value if not found and _are_near(value, one))
+        return tuple(sorted(found.union(*(self._by_value[one] for one in near))))
+
+
+def _are_near(one: Hashable, other: Hashable) -> bool:
+    """Tell whether two values are numbers that differ by less than a millionth, and not both whole."""
+    match one, other:
+        case ("number", Decimal() as x), ("number", Decimal() as y) if isfinite(x) and isfinite(y):
+            return isclose(x, y, rel_tol=NEAR) and not (x == round(x) and y == round(y))
+    return False
 
 
 def _keys_of(term: str, label: str) -> tuple[Hashable, str]:

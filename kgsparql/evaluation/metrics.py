@@ -4,8 +4,9 @@ Pure functions of a question and a record, so that a new one scores old runs; th
 the right ones once for all.
 
 Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there is
-no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None given: 0. A
-failed question, also for want of its model: 0. Not defined while nobody knows the right answers.
+no term; a table row by row, by every column that is asked; duplicates count once. No right answer and none given: 1.
+No right answer and one given: 0. None given: 0. A failed question, also for want of its model: 0. Not defined while
+nobody knows the right answers.
 
 Answers are scored in the order in which they were given; what of that order is chance, ``expected_hits@1`` evens out.
 
@@ -35,7 +36,7 @@ from typing import TypeVar
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, RecordedAnswer, RecordedCost
-from kgsparql.evaluation.matching import GoldAnswers, identity
+from kgsparql.evaluation.matching import NEAR, GoldAnswers, identity
 from kgsparql.rdf.terms import Literal, parse_term
 
 _T = TypeVar("_T")
@@ -102,6 +103,8 @@ def judgement(question: Question, record: Record) -> Judgement | None:
     if question.answers is None:
         return None
     gold = _gold_answers(question)
+    if question.rows and len(question.rows[0]) > 1 and not record.has_failed:
+        return _judged_rows(question, record)
     given: dict[Hashable, RecordedAnswer] = {}
     for answer in () if record.has_failed else record.answers:
         given.setdefault(identity(answer.term, answer.label), answer)
@@ -112,6 +115,15 @@ def judgement(question: Question, record: Record) -> Judgement | None:
         leading=leading, predicted=leading if record.ranked else len(given),
         settled=float(is_silent(record)) if record.has_failed or not gold else None,
     )  # fmt: skip
+
+
+def _judged_rows(question: Question, record: Record) -> Judgement:
+    """Compare a table by all its columns: a row that was given is right if it has every value of a right row."""
+    found = tuple(
+        tuple(number for number, gold in enumerate(question.rows) if _is_same_row(gold, row, question))
+        for row in dict.fromkeys(record.rows)
+    )
+    return Judgement(len(question.rows), found, len(found), len(found), None)
 
 
 def is_silent(record: Record) -> bool:
@@ -133,7 +145,6 @@ def _gold_answers(question: Question) -> GoldAnswers:
 
 _BOOLEANS = {"true", "false"}
 
-_NEAR = 1e-6  # numbers that differ by less than this share of them are the same
 _ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
 
 _G = TypeVar("_G")
@@ -202,13 +213,17 @@ def _wrong_verdict(question: Question, record: Record) -> float | None:
 
 def _same_rows(question: Question, record: Record) -> bool:
     def is_same(gold: Sequence[GoldAnswer], given: Sequence[tuple[str, str]]) -> bool:
-        return _each_has_its_own(gold, given, lambda cell, own: _same_cell(cell, *own, is_round=_is_round(question)))
+        return _is_same_row(gold, given, question)
 
     if len(question.rows) != len(record.rows):
         return False
     if _ORDERED in question.type:
         return all(map(is_same, question.rows, record.rows))
     return _each_has_its_own(question.rows, record.rows, is_same)
+
+
+def _is_same_row(gold: Sequence[GoldAnswer], given: Sequence[tuple[str, str]], question: Question) -> bool:
+    return _each_has_its_own(gold, given, lambda cell, own: _same_cell(cell, *own, is_round=_is_round(question)))
 
 
 def _each_has_its_own(gold: Sequence[_T], given: Sequence[_G], is_same: Callable[[_T, _G], bool]) -> bool:
@@ -225,7 +240,7 @@ def _each_has_its_own(gold: Sequence[_T], given: Sequence[_G], is_same: Callable
 def _same_cell(gold: GoldAnswer, term: str, label: str, *, is_round: bool) -> bool:
     if GoldAnswers([gold]).found(term, label):
         return True
-    if not term.startswith('"'):
+    if not (is_round and term.startswith('"')):
         return False
     right = gold.label if gold.term is None else _literal_text(str(gold.term))
     try:
@@ -233,7 +248,7 @@ def _same_cell(gold: GoldAnswer, term: str, label: str, *, is_round: bool) -> bo
     except ValueError:
         return False
     digits = len(right.partition(".")[2])
-    return math.isclose(one, other, rel_tol=_NEAR, abs_tol=0.5 * 10**-digits + 1e-12 if is_round else 0.0)
+    return math.isclose(one, other, rel_tol=NEAR, abs_tol=0.5 * 10**-digits + 1e-12)
 
 
 def _is_round(question: Question) -> bool:

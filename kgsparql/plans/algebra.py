@@ -37,11 +37,13 @@ class Value:
         is an instant, whatever the zone it is written in; a ``duration`` has seconds, and another has ``months``; a
         ``clock`` is a time of day.
     :param unit: as the graph states it, such as ``g``; empty where it states none.
+    :param among: only those that are in a set.
     """
 
     path: PropertyPath
     kind: Kind = "number"
     unit: str = ""
+    among: ItemSet | None = None
 
 
 @frozen
@@ -79,7 +81,20 @@ class When:
     of: Moment | OneOf["years"] = "start"
 
 
+@frozen
+class OfColumn:
+    """What is measured of that which an earlier column of the same row leads to."""
+
+    column: str
+    measure: Measure
+
+
 # --- sets of items
+
+
+@frozen
+class Members:
+    """The items of the group that a row of a table is about."""
 
 
 @frozen
@@ -236,12 +251,14 @@ class Top:
     """The items of a set with the largest values of a measure, or the smallest.
 
     :param number: how many; of 1, all that share the best value.
+    :param share: so many percent of the items, which are counted when the plan is run; 0 where the number is said.
     """
 
     items: ItemSet
     measure: Measure
     number: int = 1
     largest: bool = True
+    share: Decimal = Decimal()
 
 
 # --- numbers
@@ -323,13 +340,13 @@ class AnyOf:
 
 @frozen
 class Column:
-    """A measure of each item, under a name.
+    """A measure of each item, or a number, under a name.
 
     :param optional: an item without a value keeps its row.
     """
 
     name: str
-    measure: Measure
+    measure: Measure | Number
     optional: bool = False
 
 
@@ -337,7 +354,10 @@ class Column:
 class ItemTable:
     """One row for an item and its values, in the order of a column, or of what is no column, where it has one.
 
+    Of a column that leads to things there is a row for each, which later columns may measure: ``OfColumn``.
+
     :param shows_items: the items are a column; not where their names are asked for, which are one.
+    :param having: a column, and what it is compared with: only the rows of which that is true.
     """
 
     items: ItemSet
@@ -346,36 +366,39 @@ class ItemTable:
     largest_first: bool = True
     limit: int | None = None
     shows_items: bool = True
+    having: Having | None = None
+
+    def led_to(self, name: str) -> ItemSet:
+        """What a column leads to, as a set."""
+        match next(one.measure for one in self.columns if one.name == name):
+            case OfColumn(column, Value(path, among=among)):
+                ends = Ends(self.led_to(column), path)
+            case Value(path, among=among):
+                ends = Ends(self.items, path)
+            case _:
+                raise ValueError(f"{name} leads to nothing")
+        return ends if among is None else Both((ends, among))
 
     @property
     def measured(self) -> tuple[Column, ...]:
         """The columns, and after them what the rows are ordered by, if that is none: of several values the first."""
         by = self.order_by
-        if isinstance(by, Value):
+        if isinstance(by, Value) and by.among is None:
             by = Summarised("max" if self.largest_first else "min", by.path, by.unit, by.kind)
         return self.columns if isinstance(by, str) else (*self.columns, Column("", by, optional=True))
 
 
 @frozen
-class GroupColumn:
-    """One number for a group: how many items it has (no measure), or a summary of their values."""
-
-    name: str
-    summary: Summary | None = None
-    measure: Measure | None = None
-
-
-@frozen
 class Grouped:
-    """One row for each term that a path from the items of a set leads to.
+    """One row for each term that a path from the items of a set leads to, with numbers over the items of this group.
 
-    :param having: a column, a comparison and a number: only the groups of which that is true.
+    :param having: a column, and what it is compared with: only the groups of which that is true.
     """
 
     items: ItemSet
     key: PropertyPath
-    columns: tuple[GroupColumn, ...]
-    having: tuple[str, Comparison, Decimal] | None = None
+    columns: tuple[Column, ...]
+    having: Having | None = None
     order_by: str = ""
     largest_first: bool = True
     limit: int | None = None
@@ -392,23 +415,21 @@ class BestOfEach:
 
 
 @frozen
-class NumberColumn:
-    """A number under a name."""
-
-    name: str
-    number: Number
-
-
-@frozen
 class Numbers:
     """One row of several numbers side by side."""
 
-    columns: tuple[NumberColumn, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def numbers(self) -> tuple[Measure | Number, ...]:
+        """The numbers without their names."""
+        return tuple(column.measure for column in self.columns)
 
 
-Measure: TypeAlias = Value | HowMany | When | Summarised | Calculated | Constant
+Measure: TypeAlias = Value | HowMany | When | Summarised | Calculated | Constant | OfColumn
 ItemSet: TypeAlias = (
-    Instances
+    Members
+    | Instances
     | Items
     | Ends
     | Where
@@ -427,6 +448,7 @@ ItemSet: TypeAlias = (
     | Top
 )
 Number: TypeAlias = Count | SummaryOf | Constant | Calculated
+Having: TypeAlias = tuple[str, Comparison, Measure | Number]
 Condition: TypeAlias = Exists | Compares | SameItems | Not | AllOf | AnyOf
 Table: TypeAlias = ItemTable | Grouped | BestOfEach
 Plan: TypeAlias = ItemSet | Number | Condition | Table | Numbers

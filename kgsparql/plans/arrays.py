@@ -21,6 +21,7 @@ from kgsparql.schema.dating import Dates
 
 MAX_DEPTH = 12  # levels of arrays in a plan
 
+_PERCENT = re.compile(r"(?=.*[1-9])\d+(\.\d+)?%\Z")
 _NO_PREDICATE = re.compile(r"[CEL]\d")  # by its letter: entities, classes and texts of a list
 _COMPARISONS, _ARITHMETIC, _SUMMARIES = (get_args(words) for words in (a.Comparison, a.Arithmetic, a.Summary))
 _EXACT_NUMBERS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal"))
@@ -79,12 +80,14 @@ _FORMS: dict[str, dict[str, tuple[type, str]]] = {
         "held": (a.Held, "set path dates whole whole whole whole set?"),
         "beside": (a.Beside, "facts order-of-times facts"),
         "times": (a.Times, "facts moment"),
-        "top": (a.Top, "set measure whole order"),
+        "top": (a.Top, "set measure many order"),
     },
     "measure": {
         "n": (a.HowMany, "path set?"),
         "year": (a.Value, "values"),
         "when": (a.When, "facts moment"),
+        "to": (a.Value, "values set"),
+        "of": (a.OfColumn, "name measure"),
         **dict.fromkeys(_SUMMARIES, (a.Summarised, "values")),
         **dict.fromkeys(_ARITHMETIC, (a.Calculated, "measure measure")),
     },
@@ -119,7 +122,10 @@ _MAKERS: dict[type, Callable[..., Any]] = {
     ),
     a.Items: lambda items: a.Items(tuple(term for one in items for term in one.terms)),
     a.Where: _where,
-    a.Value: lambda values: a.Value(values.path, "year"),
+    a.Value: lambda values, among=None: replace(values, among=among) if among else a.Value(values.path, "year"),
+    a.Top: lambda items, measure, number, largest: a.Top(
+        items, measure, *((1, largest, number) if isinstance(number, Decimal) else (number, largest))
+    ),
     a.Summarised: lambda word, values: a.Summarised(word, values.path, values.unit, values.kind),
 }
 """What the parts of some operations make, that are not just their fields."""
@@ -234,6 +240,8 @@ class _Reader:
         """A name, a number, a path, or something else that is no operation."""
         is_number = isinstance(written, int | float | Decimal) and not isinstance(written, bool)
         match sort, written:
+            case "set", "each":
+                return a.Members()
             case "set", str():
                 return a.Instances(self.iri("class", written)) if written[:1] == "C" else self.named(written).items
             case "item", _:
@@ -254,8 +262,10 @@ class _Reader:
                 return self.path(sort, [written] if isinstance(written, str) else written)
             case _, str() if written in _ENDS.get(sort, ()):
                 return _ENDS[sort][written]
-            case "whole", int():
+            case "whole" | "many", int():
                 return written
+            case "many", str() if _PERCENT.match(written):
+                return Decimal(written[:-1])
             case "facts", list():
                 return self.part("set", written)
             case "dates", [list() as began, list() as over, list() as at]:
@@ -270,10 +280,9 @@ class _Reader:
             case "columns", list():
                 return tuple(a.Column(*self.parts("column", "name measure optional?", one)) for one in written)
             case "numbered", list():
-                return a.NumberColumn(*self.parts("column", "name number", written))
+                return a.Column(*self.parts("column", "name number", written))
             case "groups", list():
-                own = "name summary? measure?"
-                return tuple(a.GroupColumn(*self.parts("column of a group", own, one)) for one in written)
+                return tuple(map(self.group_column, written))
             case "rows", dict():
                 return self.options(written)
         raise _unlike(sort, written)
@@ -289,6 +298,15 @@ class _Reader:
         if last.read_by is not None:
             path = PropertyPath((*path.steps, Step(last.read_by, "forward")))
         return path if sort == "key" else a.Value(path, last.kind, last.unit)
+
+    def group_column(self, written: Any) -> a.Column:
+        """A name alone stands for how many items a group has, one with a summary for that of a measure."""
+        match written:
+            case [name]:
+                return a.Column(self.part("name", name), a.Count(a.Members()))
+            case [name, str() as summary, measure] if summary in _SUMMARIES:
+                written = [name, [summary, "each", measure]]
+        return a.Column(*self.parts("column of a group", "name number", written))
 
     def step(self, written: Any) -> Step:
         if not isinstance(written, str):
@@ -308,10 +326,7 @@ class _Reader:
         if not isinstance(found.get("order_by", ""), str):
             found["order_by"] = self.part("measure", found["order_by"])
         if "having" in found:
-            name, sign, bound = self.parts("option of a table", "name comparison number", found["having"])
-            if not isinstance(bound, a.Constant):
-                raise _unlike("option of a table", given)
-            found["having"] = name, sign, bound.value
+            found["having"] = tuple(self.parts("option of a table", "name comparison measure", found["having"]))
         return found
 
     def is_term(self, name: str) -> bool:
@@ -392,6 +407,12 @@ class _Writer:
                 return ["items", *(self.name("E", term) for term in terms)]
             case a.Named(items, word):
                 return ["named", self.part(items), self.name("L", Literal(word))]
+            case a.Value(among=among) if among is not None:
+                return ["to", self.part(replace(part, among=None)), self.part(among)]
+            case a.Members():
+                return "each"
+            case a.Top(items, measure, number, largest, share):
+                return ["top", *map(self.part, (items, measure, f"{share:f}%" if share else number, largest))]
             case a.Value(path, "year"):
                 return ["year", self.path(path)]
             case a.Value(path, kind, unit):
@@ -431,8 +452,7 @@ class _Writer:
             by = self.part(table.order_by)
             options["order"] = [by] if isinstance(by, str) else by
         if "having" in options:
-            name, comparison, number = options["having"]
-            options["having"] = [name, comparison, self.part(a.Constant(number))]
+            options["having"] = [*map(self.part, options["having"])]
         key = [self.path(table.key)] if isinstance(table, a.Grouped) else []
         columns = [self.part(column) for column in table.columns]
         return [_WORD_OF[type(table)], self.part(table.items), *key, columns, *([options] if options else [])]

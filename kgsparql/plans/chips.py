@@ -101,7 +101,7 @@ def _chip_places(part: Any, place: Place) -> Iterator[tuple[ChipKind, Place]]:
             yield "class" if isinstance(part, a.Instances) else "item", place
         case Step():
             yield from (("predicate", place), ("direction", place))
-        case a.GroupColumn() | a.Column():
+        case a.Column():
             return  # a table keeps its columns
         case tuple():
             for i, one in enumerate(part):
@@ -309,7 +309,7 @@ class _OptionFinder:
                 return g.Select((ITEM,), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
             case _ if isinstance(plan, a.ItemSet | a.Table):
                 select: g.Select = compiled(plan, vocabulary=vocabulary, limit=MOST_COUNTED + 1).made_of
-                values = (Variable(f"column{i}") for i in range(len(columns)))
+                values = [value for _, value in select.columns if value is not None]
                 bound = [g.Apply("=", (one, one)) for one in values]  # not so of what has no value
                 has_any = [g.Filter(reduce(lambda one, other: g.Apply("||", (one, other)), bound))] if bound else []
                 return replace(select, group=(*select.group, *has_any), order=())
@@ -317,7 +317,7 @@ class _OptionFinder:
         return self._rows_of(inner, place[1:]) if isinstance(inner, tuple) or is_dataclass(inner) else None
 
 
-def _columns_of(plan: a.Plan) -> tuple[a.Column | a.GroupColumn, ...]:
+def _columns_of(plan: a.Plan) -> tuple[a.Column, ...]:
     return plan.measured if isinstance(plan, a.ItemTable) else plan.columns if isinstance(plan, a.Grouped) else ()
 
 

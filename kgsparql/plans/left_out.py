@@ -1,15 +1,22 @@
-"""What a plan leaves out of the values that it measures, in words."""
+"""What a plan leaves out of the values that it measures, and how that is said."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 from kgsparql.dataclasses import frozen
+from kgsparql.graphs.graph import Solutions
 from kgsparql.plans import algebra as a
-from kgsparql.plans.type_check import UNITS
+from kgsparql.plans.expressions import coarser_pattern
+from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
+from kgsparql.plans.type_check import UNITS, parts, parts_of
 from kgsparql.plans.writing import Label, Writer
+from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import value_text
-from kgsparql.rdf.terms import Literal, Term, printable
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, Literal, Term, printable
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 MOST_LEFT_OUT = 1_000  # values that are left out, and counted
 _BEGINS_AS_NUMBER = re.compile("[-+]?[0-9]")
@@ -65,3 +72,60 @@ class LeftOut:
             kind = "unit"
         sentence = LEFT_OUT_SENTENCES["duration"] if kind in UNITS else LEFT_OUT_SENTENCES.get(kind)
         return sentence or LEFT_OUT_SENTENCES["date"], amount, of, value
+
+
+def found_left_out(
+    plan: a.Plan, select: Callable[[Query], Solutions], vocabulary: GraphVocabulary
+) -> tuple[LeftOut, ...]:
+    """Find what a plan leaves out: one query for each thing that it measures."""
+    found = []
+    for items, measure, of in dict.fromkeys(_measure_group(plan)):
+        compiler = PlanCompiler(vocabulary, MOST_LEFT_OUT)
+        if isinstance(of, Literal) and isinstance(measure, a.Value):
+            name, group = VALUE, compiler.matching(items, measure, coarser_pattern(of))
+        elif of:
+            name, group = ITEM, compiler.without_divisor(items, measure)
+        elif isinstance(measure, a.Value):
+            name, group = VALUE, compiler.unread(items, measure)
+        else:
+            continue
+        head = (ITEM, *((VALUE,) if name is VALUE else ()))
+        query = g.select_query("left_out", g.Select(head, group, distinct=True, limit=MOST_LEFT_OUT))
+        solutions = select(query)
+        examples = sorted((solution[name.name] for solution in solutions), key=str)
+        found += [LeftOut(measure, len(examples), examples[0], isinstance(of, Literal))] if examples else []
+    return tuple(found)
+
+
+def _measure_group(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, bool | Literal]]:
+    """The sets of a plan, with each value of their items that is measured, divided by, or compared with a date."""
+    for part in parts(plan):
+        match part:
+            case a.Where(items, measure, _, value):
+                measures = [measure] if isinstance(value, IRI | Literal) else [measure, value]
+                is_date = isinstance(measure, a.Value) and measure.kind in {"date", "time"}
+                if is_date and isinstance(value, Literal) and coarser_pattern(value):
+                    yield items, measure, value
+            case a.Top(items, measure) | a.SummaryOf(_, items, measure) | a.BestOfEach(items, _, measure):
+                measures = [measure]
+            case a.ItemTable(items):
+                measures = [column.measure for column in part.measured]
+                for own in parts_of(measures, a.OfColumn):
+                    yield from ((part.led_to(own.column), *one) for one in _value_witnesses(own.measure))
+            case _:
+                continue
+        for one in measures:
+            yield from ((items, *own) for own in _value_witnesses(one))
+
+
+def _value_witnesses(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:
+    match measure:
+        case a.Value(_, kind) if kind not in {"text", "item"}:
+            yield measure, False
+        case a.Summarised(_, path, unit, kind):
+            yield a.Value(path, kind, unit), False
+        case a.Calculated(operator, left, right):
+            yield from _value_witnesses(left)
+            yield from _value_witnesses(right)
+            if operator == "/" and not (isinstance(right, a.Constant) and right.value):
+                yield right, True

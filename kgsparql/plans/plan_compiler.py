@@ -7,14 +7,11 @@ on every engine, whatever the datatypes.
 
 from __future__ import annotations
 
+from itertools import filterfalse
+
 from kgsparql.dataclasses import replace
 from kgsparql.plans import algebra as a
-from kgsparql.plans.expressions import (
-    AGGREGATES,
-    decimal,
-    distinct_values,
-    each_of,
-)
+from kgsparql.plans.expressions import each_of
 from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
@@ -77,7 +74,7 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
     if isinstance(plan, a.Grouped):
         return _grouped(plan, compiler)
     if isinstance(plan, a.Numbers):
-        numbers = [compiler.number(column.number) for column in plan.columns]
+        numbers = [compiler.number(column.measure) for column in plan.columns]
         values = tuple((Variable(f"column{i}"), number.value) for i, number in enumerate(numbers))
         return g.Select(values, tuple(pattern for number in numbers for pattern in number.group))
     if isinstance(plan, a.BestOfEach):
@@ -100,14 +97,20 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
     group = list(compiler.members(table.items, ITEM))
     head: list[g.HeadPart] = []
     order: list[tuple[Expression, bool]] = []
-    for number, column in enumerate(table.measured):
-        found = compiler.measured(column.measure, ITEM, table.items)
-        group += [compiler.where_measured(found, ITEM, table.items)] if column.optional else found.group
+    keys: dict[str, Expression] = {}
+    for number, (column, found) in enumerate(compiler.row(table, ITEM)):
+        more = (compiler.where_measured(found, ITEM, table.items),) if column.optional else found.group
+        group += filterfalse(group.__contains__, more)
         head.append((Variable(f"column{number}"), found.value))
+        keys[column.name] = found.key
         if column.name == ("" if number == len(table.columns) else table.order_by):
             if column.optional and not table.largest_first:  # what has none would come first
                 order.append((Apply("COALESCE", (Apply("=", (found.value, found.value)), Literal(value=False))), True))
             order.append((found.key, table.largest_first))
+    if table.having is not None:
+        name, comparison, value = table.having
+        bound = compiler.measured(value, ITEM, table.items)
+        group += (*bound.group, g.Filter(Apply(comparison, (keys[name], bound.key))))
     order.append((Apply("STR", (ITEM,)), False))
     head.insert(0 if table.shows_items else len(head), ITEM)
     return g.Select(tuple(head), tuple(group), distinct=True, order=tuple(order), limit=table.limit or compiler.limit)
@@ -115,19 +118,23 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
 
 def _grouped(table: a.Grouped, compiler: PlanCompiler) -> g.Select:
     key = Variable("key")
-    columns = {column.name: Variable(f"column{i}") for i, column in enumerate(table.columns)}
-    x = compiler.new("i")
-    keys = (*compiler.members(table.items, x), *compiler.along(x, table.key, key))
-    group: list[g.Pattern] = [g.Select((key,), keys, distinct=True)]
-    group += [g.Optional((_group_column(compiler, table, c, key, columns[c.name]),)) for c in table.columns]
+    compiler.group = table.items, table.key, key
+    every = g.Select((key,), compiler.members(a.Members(), compiler.new("i")), distinct=True)
+    group: list[g.Pattern] = [every]
+    columns = {column.name: compiler.number(column.measure) for column in table.columns}
+    for column, found in zip(table.columns, columns.values(), strict=True):
+        is_whole = not isinstance(column.measure, a.Calculated)  # in which nothing is divided by zero
+        group += found.group if is_whole else [g.Optional((every, *found.group))]
     if table.having is not None:
-        name, comparison, number = table.having
-        group.append(g.Filter(Apply(comparison, (columns[name], decimal(number)))))
+        name, comparison, value = table.having
+        bound = compiler.number(value)
+        group += (*bound.group, g.Filter(Apply(comparison, (columns[name].key, bound.key))))
     order: list[tuple[Expression, bool]] = [(Apply("STR", (key,)), False)]
     if table.order_by:
-        order.insert(0, (columns[table.order_by], table.largest_first))
-    head = (key, *columns.values())
-    return g.Select(head, tuple(group), order=tuple(order), limit=table.limit or compiler.limit)
+        order.insert(0, (columns[table.order_by].key, table.largest_first))
+    head: list[g.HeadPart] = [key]
+    head += [(Variable(f"column{i}"), found.value) for i, found in enumerate(columns.values())]
+    return g.Select(tuple(head), tuple(group), order=tuple(order), limit=table.limit or compiler.limit)
 
 
 def _best_of_each(table: a.BestOfEach, compiler: PlanCompiler) -> g.Select:
@@ -143,15 +150,3 @@ def _best_of_each(table: a.BestOfEach, compiler: PlanCompiler) -> g.Select:
     order = tuple((Apply("STR", (one,)), False) for one in (key, ITEM))
     rows = (*group, overall, g.Filter(Apply("=", (own, best))))
     return g.Select((key, ITEM), rows, distinct=True, order=order, limit=compiler.limit)
-
-
-def _group_column(
-    compiler: PlanCompiler, table: a.Grouped, column: a.GroupColumn, key: Variable, into: Variable
-) -> g.Select:
-    x = compiler.new("i")
-    keys = (*compiler.members(table.items, x), *compiler.along(x, table.key, key))
-    if column.summary is None or column.measure is None:
-        return each_of(key, into, g.Aggregate("COUNT", x), keys)
-    found, value = compiler.measured(column.measure, x, table.items), compiler.new("v")
-    rows = distinct_values((key, x), value, found, keys)
-    return each_of(key, into, g.Aggregate(AGGREGATES[column.summary], value), (rows,))

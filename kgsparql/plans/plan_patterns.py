@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.plans import algebra as a
@@ -21,7 +22,7 @@ from kgsparql.plans.expressions import (
     key_of,
     precision_of,
 )
-from kgsparql.plans.type_check import parts_of
+from kgsparql.plans.type_check import is_of_members, kind_of, parts_of
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -45,6 +46,8 @@ class PlanCompiler:
     limit: int
     new: g.Variables = field(default_factory=g.Variables)
     facts: list[g.Fact] | None = None
+    columns: dict[str, tuple[Variable, a.ItemSet, Group]] = field(default_factory=dict)
+    group: tuple[a.ItemSet, PropertyPath, Variable] | None = None
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
@@ -54,12 +57,16 @@ class PlanCompiler:
         self.facts = kept
 
     def facts_of(
-        self, items: a.ItemSet, measures: Sequence[a.Measure], paths: Sequence[PropertyPath]
+        self, table: a.ItemTable, paths: Sequence[PropertyPath], of: a.Grouped | None = None
     ) -> tuple[Query, tuple[g.Fact, ...]]:
-        """The query of the facts of a set, of what is measured of its items, and of the paths that group them."""
+        """The query of the facts of the rows of a table, and of the paths that group its items.
+
+        :param of: the items are those of its groups.
+        """
         self.facts, x = [], self.new("i")
-        group = [*self.members(items, x)]
-        group += [self.where_measured(self.measured(measure, x, items), x, items) for measure in measures]
+        self.group = None if of is None else (of.items, of.key, self.new("k"))
+        group = [*self.members(table.items, x)]
+        group += [self.where_measured(found, x, table.items) for _, found in self.row(table, x)]
         for path in paths:
             group += self.along(x, path, self.new("k"))
         facts = tuple(dict.fromkeys(self.facts))
@@ -91,6 +98,8 @@ class PlanCompiler:
     def members(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:  # noqa: PLR0911, PLR0912
         """Patterns whose solutions bind ``x`` to the items of a set, or of any of several, some more than once."""
         match items:
+            case a.Members():
+                return self._of_group(x)
             case a.Instances(of):
                 return self._instances_of(of, x)
             case a.Items(terms):
@@ -109,8 +118,7 @@ class PlanCompiler:
             case a.Named(inner, word):
                 label = self.new("l")
                 said = Apply("COALESCE", (label, Apply("IF", (Apply("isLiteral", (x,)), x, Literal("")))))
-                text = Apply("LCASE", (Apply("STR", (said,)),))
-                has_word = g.Filter(Apply("CONTAINS", (text, Literal(word.casefold()))))
+                has_word = g.Filter(Apply("CONTAINS", (key_of(said, "text"), Literal(word.casefold()))))
                 called = g.Optional(self.any_of(x, self.vocabulary.labels, label))
                 return (*self.members(inner, x), called, has_word)
             case a.Has(inner, path, to):
@@ -137,6 +145,10 @@ class PlanCompiler:
                 return self._best(items, x)
             case _:
                 raise AssertionError(f"not a set: {items}")
+
+    def _of_group(self, x: Variable) -> Group:
+        items, path, key = cast("tuple[a.ItemSet, PropertyPath, Variable]", self.group)
+        return (*self.members(items, x), *self.along(x, path, key))
 
     def _kept_of(self, items: a.Current | a.Retired | a.Once, x: Variable) -> Group:
         """The items of a set that are marked as deprecated, those that are not, or one of those that are the same."""
@@ -310,10 +322,24 @@ class PlanCompiler:
 
     # --- measures
 
+    def row(self, table: a.ItemTable, x: Variable) -> Iterator[tuple[a.Column, Measured]]:
+        """What is measured of an item by each column of a table; what a column leads to is bound for those after it."""
+        for column in table.measured:
+            found = self.measured(column.measure, x, table.items)
+            used = [self.columns[one.column] for one in parts_of(column.measure, a.OfColumn)]
+            before = tuple(pattern for _, _, way in used for pattern in way)
+            found = replace(found, group=(*before, *found.group))
+            if isinstance(found.value, Variable) and kind_of(column.measure)[0] == "item":
+                self.columns[column.name] = found.value, table.led_to(column.name), found.group
+            yield column, found
+
     def measured(self, measure: a.Measure | a.Number, x: Variable, items: a.ItemSet) -> Measured:
         """What is measured of the items of a set, which are bound to ``x``."""
         match measure:
-            case a.Value(path, kind, _):
+            case a.OfColumn(column, inner):
+                own, within, _ = self.columns[column]
+                return self.measured(inner, own, within)
+            case a.Value(path, kind, _, among):
                 value, holders = self.new("v"), (self.new("i"),) if path.is_long else ()
                 if (amounts := self._amounts_at(measure)) is not None:
                     group = self.along(x, path, value, holders, unit := self.new("u"))
@@ -326,7 +352,8 @@ class PlanCompiler:
                 else:
                     along = self.along(x, path, value, holders)
                 key = key_of(value, kind)
-                read = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
+                read: Group = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
+                read += () if among is None else self.members(among, value)
                 shown = key if kind == "year" else value
                 return Measured((*along, *read), shown, key, holders)
             case a.When():
@@ -400,6 +427,10 @@ class PlanCompiler:
         match number:
             case a.Count(items):
                 value, x = self.new("n"), self.new("i")
+                if is_of_members(number) and self.group is not None:
+                    some = each_of(self.group[2], value, g.Aggregate("COUNT", x), self.members(items, x))
+                    known = Apply("COALESCE", (value, Literal(0)))
+                    return Measured((g.Optional((some,)),), known, known)
                 select = g.Select(((value, g.Aggregate("COUNT", x)),), self.members(items, x))
                 return Measured((select,), value, value)
             case a.SummaryOf(summary, items, measure):
@@ -416,6 +447,11 @@ class PlanCompiler:
         x, value = self.new("i"), self.new("v")
         found = self.measured(measure, x, items)
         members = self.members(items, x)
+        if is_of_members(a.SummaryOf(summary, items, measure)) and self.group is not None:
+            number, key = self.new("n"), self.group[2]
+            each = distinct_values((key, x), value, found, members)
+            some = each_of(key, number, g.Aggregate(AGGREGATES[summary], value), (each,))
+            return Measured((g.Optional((some,)),), number, number)
         if summary in {"min", "max"}:
             key = self.new("k")
             head, order = ((value, found.value), (key, found.key)), ((found.key, summary == "max"),)

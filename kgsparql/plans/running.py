@@ -5,29 +5,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, combinations, filterfalse, groupby, zip_longest
+from math import ceil, prod
 from typing import Any, cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
 
-from kgsparql.dataclasses import dataclass, field, frozen
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import GRAPH_FAILED, QueryError, is_about_the_query
 from kgsparql.graphs.federated_graph import NOT_COMPUTED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.plans import algebra as a
-from kgsparql.plans.expressions import coarser_pattern, term_text
-from kgsparql.plans.left_out import MOST_LEFT_OUT, LeftOut
+from kgsparql.plans.expressions import term_text
+from kgsparql.plans.left_out import LeftOut, found_left_out
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
 from kgsparql.plans.type_check import (
     UNITS,
     check,
     class_of_all,
+    is_of_members,
     kind_of,
+    mapped,
     parts,
     parts_of,
     terms_in,
     too_large,
+    with_group_items,
     without_places,
 )
 from kgsparql.rdf import graph_patterns as g
@@ -42,6 +47,7 @@ from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched."""
 MOST_ROWS = 10_000  # items or rows of an answer, at most
+_MOST_TIED = 1_000  # of what shares the last place
 _MOST_NEXT, _MOST_BESIDE = 3, 10  # of what comes next to the best of a set; of the best, and of the facts of each
 
 NO_NUMBER = "no value: the engine makes no number of the facts"
@@ -79,6 +85,8 @@ class Computed:
     :param retired: how many were left out that are deprecated, withdrawn or replaced.
     :param twins: how many that are the same as others.
     :param directly: how many of the items are next to where the plan begins, where it goes on from these.
+    :param tied: how many share the last place of the first so many, and are cut off.
+    :param multiplied: two columns of which each value of one stands beside each of the other, for some item.
     :param uncounted: a class that is too large to be counted or ranked, and how many the endpoint says that it has.
     """
 
@@ -98,6 +106,8 @@ class Computed:
     directly: int | None = None
     retired: int = 0
     twins: int = 0
+    tied: int = 0
+    multiplied: tuple[str, ...] = ()
     units: Labels = field(default_factory=dict)
 
     @property
@@ -121,12 +131,8 @@ class Computed:
         if isinstance(self.plan, a.Count):
             return frozenset((0,))
         columns = self.plan.columns if isinstance(self.plan, a.ItemTable | a.Grouped) else ()
-        is_count = [
-            column.summary is None if isinstance(column, a.GroupColumn) else isinstance(column.measure, a.HowMany)
-            for column in columns
-        ]
         first = int(not isinstance(self.plan, a.ItemTable) or self.plan.shows_items)
-        return frozenset(i for i, counted in enumerate(is_count, first) if counted)
+        return frozenset(i for i, one in enumerate(columns, first) if isinstance(one.measure, a.HowMany | a.Count))
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -149,6 +155,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     """
     check(plan)
     own = vocabulary or GraphVocabulary()
+    plan = with_shares_counted(plan, graph, own)
     query, columns = compiled(plan, vocabulary=own, limit=MOST_ROWS), _columns_of(plan)
     if (large := too_large(plan, graph)) is not None:
         is_all = isinstance(plan, a.Count) and class_of_all(plan.items, graph) == large[0]
@@ -175,19 +182,75 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     compared = (
         _best_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None
     )
-    next_to = _next_to(plan)
+    next_to, alone = _next_to(plan), with_group_items(plan)
     is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
         plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
-        rows=rows if shown else _without_items(rows), facts=facts, all_facts=are_all,
-        is_cut=is_cut,
-        empty_part=_first_empty(plan, beside, own) if is_nothing else None, left_out=_left_out(plan, beside, own),
+        rows=rows if shown else _without_items(rows), facts=facts, all_facts=are_all, is_cut=is_cut,
+        empty_part=_first_empty(alone, beside, own) if is_nothing else None,
+        left_out=found_left_out(alone, beside.select, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=compared, unread=beside.failed or found.missing,
-        retired=_left_out_by(a.Current, plan, beside, own), twins=_left_out_by(a.Once, plan, beside, own),
+        tied=_tied_with_last(plan, found, beside, own), multiplied=_columns_multiplied(plan, rows),
+        retired=_left_out_by(a.Current, alone, beside, own), twins=_left_out_by(a.Once, alone, beside, own),
         units=_units_of(rows, facts, own) if isinstance(plan, a.ItemSet) else {},
         directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
     )  # fmt: skip
+
+
+def every_row(found: Computed, graph: OxigraphGraph) -> Iterator[tuple[Term | None, ...]]:
+    """Yield all rows of a table that was cut, as the engine finds them anew: few are in memory at once."""
+    select = replace(found.query.made_of, limit=getattr(found.plan, "limit", None))
+    solutions = graph.stream(g.select_query("rows", select))
+    names = [*_columns_of(found.plan)]
+    rows = _with_durations(found.plan, (tuple(map(solution.get, names)) for solution in solutions))
+    shown = (row[len(names) - len(found.columns) :] for row in rows)
+    yield from (row for row, _ in groupby(shown)) if len(found.columns) > 1 else dict.fromkeys(shown)
+
+
+def with_shares_counted(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> a.Plan:
+    """Count of what a plan has so many percent, rounded up: no query has a limit that it computes itself."""
+
+    def counted(part: Any) -> Any:
+        if not (isinstance(part, a.Top) and part.share):
+            return part
+        every = _number_of(graph.select(compiled(a.Count(part.items), vocabulary=vocabulary))) or 0
+        return replace(part, number=max(1, ceil(every * part.share / 100)))
+
+    return mapped(plan, counted) if any(part.share for part in parts_of(plan, a.Top)) else plan
+
+
+def _tied_with_last(plan: a.Plan, found: Solutions, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
+    """Count what has the value of the last of the first so many, and is not among them."""
+    by, number, more = VALUE.name, 0, plan
+    if isinstance(plan, a.ItemTable | a.Grouped) and plan.order_by:
+        columns = plan.measured if isinstance(plan, a.ItemTable) else plan.columns
+        by = f"column{[one.name for one in columns].index(plan.order_by if isinstance(plan.order_by, str) else '')}"
+        number = plan.limit or 0
+        more = replace(plan, limit=number + _MOST_TIED)
+    elif isinstance(plan, a.Top) and plan.number > 1:
+        number, more = plan.number, replace(plan, number=plan.number + _MOST_TIED)
+    if not 0 < number <= len(found) < MOST_ROWS:
+        return 0
+    every, last = graph.select(compiled(more, vocabulary=vocabulary)), found[-1].get(by)
+    names = found.variables[:1] if isinstance(plan, a.Top) else found.variables
+    shown, tied = ({tuple(map(row.get, names)) for row in rows if row.get(by) == last} for rows in (found, every))
+    return len(tied - shown)
+
+
+def _columns_multiplied(plan: a.Plan, rows: Sequence[tuple[Term | None, ...]]) -> tuple[str, ...]:
+    """Find two columns of a table of which an item has several values each, and a row for each pair of these."""
+    columns = plan.columns if isinstance(plan, a.ItemTable) else ()
+    apart = [i for i, one in enumerate(columns, 1) if isinstance(one.measure, a.Value)]
+    each: dict[Term | None, list[tuple[Term | None, ...]]] = defaultdict(list)
+    for row in rows if len(apart) > 1 else ():
+        each[row[0]].append(row)
+    for own in (own for own in each.values() if len(own) > 3):
+        for one, other in combinations(apart, 2):
+            sizes = [len({row[i] for row in own}) for i in (one, other)]
+            if min(sizes) > 1 and len({(row[one], row[other]) for row in own}) == prod(sizes):
+                return columns[one - 1].name, columns[other - 1].name
+    return ()
 
 
 def _without_items(rows: Sequence[tuple[Term | None, ...]]) -> tuple[tuple[Term | None, ...], ...]:
@@ -217,11 +280,9 @@ def _units_of(
 
 def _with_durations(plan: a.Plan, rows: Iterable[tuple[Term | None, ...]]) -> Iterator[tuple[Term | None, ...]]:
     """The same rows, with totals, averages and differences of amounts of time as durations."""
-    if isinstance(plan, a.Numbers):
-        measures: list[Any] = [column.number for column in plan.columns]
-    else:
-        table = getattr(plan, "columns", None)
-        measures = [plan] if table is None else [None, *(one.measure for one in table)]
+    table = getattr(plan, "columns", None)
+    measures: list[Any] = [plan] if table is None else [one.measure for one in table]
+    measures = measures if table is None or isinstance(plan, a.Numbers) else [None, *measures]
     kinds = [kind_of(one)[0] if isinstance(one, a.Measure | a.Number) else "item" for one in measures]
     for row in rows:
         cells = zip_longest(row, kinds[: len(row)])
@@ -349,61 +410,6 @@ def _first_empty(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary)
     return None
 
 
-def _left_out(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[LeftOut, ...]:
-    """What a plan leaves out: one query for each thing that it measures."""
-    found = []
-    for items, measure, of in dict.fromkeys(_measure_group(plan)):
-        compiler = PlanCompiler(vocabulary, MOST_LEFT_OUT)
-        if isinstance(of, Literal) and isinstance(measure, a.Value):
-            name, group = VALUE, compiler.matching(items, measure, coarser_pattern(of))
-        elif of:
-            name, group = ITEM, compiler.without_divisor(items, measure)
-        elif isinstance(measure, a.Value):
-            name, group = VALUE, compiler.unread(items, measure)
-        else:
-            continue
-        head = (ITEM, *((VALUE,) if name is VALUE else ()))
-        select = g.Select(head, group, distinct=True, limit=MOST_LEFT_OUT)
-        solutions = graph.select(g.select_query("left_out", select))
-        examples = sorted((solution[name.name] for solution in solutions), key=str)
-        found += [LeftOut(measure, len(examples), examples[0], isinstance(of, Literal))] if examples else []
-    return tuple(found)
-
-
-def _measure_group(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, bool | Literal]]:
-    """The sets of a plan, with each value of their items that is measured, divided by, or compared with a date."""
-    for part in parts(plan):
-        match part:
-            case a.Where(items, measure, _, value):
-                measures = [measure] if isinstance(value, IRI | Literal) else [measure, value]
-                is_date = isinstance(measure, a.Value) and measure.kind in {"date", "time"}
-                if is_date and isinstance(value, Literal) and coarser_pattern(value):
-                    yield items, measure, value
-            case a.Top(items, measure) | a.SummaryOf(_, items, measure) | a.BestOfEach(items, _, measure):
-                measures = [measure]
-            case a.ItemTable(items) | a.Grouped(items):
-                columns = part.measured if isinstance(part, a.ItemTable) else part.columns
-                measures = [column.measure for column in columns if column.measure is not None]
-            case _:
-                continue
-        for one in measures:
-            for own, is_divisor in _value_witnesses(one):
-                yield items, own, is_divisor
-
-
-def _value_witnesses(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:
-    match measure:
-        case a.Value(_, kind) if kind not in {"text", "item"}:
-            yield measure, False
-        case a.Summarised(_, path, unit, kind):
-            yield a.Value(path, kind, unit), False
-        case a.Calculated(operator, left, right):
-            yield from _value_witnesses(left)
-            yield from _value_witnesses(right)
-            if operator == "/" and not (isinstance(right, a.Constant) and right.value):
-                yield right, True
-
-
 @frozen
 class Witnesses:
     """The query of the facts that a plan rests on: each solution shows the triples that these patterns make."""
@@ -438,9 +444,9 @@ def witnesses(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit:
     'http://e.org/Book'
     """
     known = vocabulary or GraphVocabulary()
-    compared = (part.value for part in parts(plan) if isinstance(part, a.Where))
-    numbers = dict.fromkeys(one for value in compared for one in parts(value) if isinstance(one, a.SummaryOf))
-    looked_at = (looked for one in (plan, *numbers) for looked in _witnessed_facts(one))
+    beside = (getattr(plan, "columns", ()), getattr(plan, "having", ()), *(o.value for o in parts_of(plan, a.Where)))
+    numbers: Iterator[Any] = filterfalse(is_of_members, parts_of(beside, a.SummaryOf, a.Count))
+    looked_at = dict.fromkeys(looked for one in (plan, *numbers) for looked in _witnessed_facts(one))
     return tuple(Witnesses(*PlanCompiler(known, limit).facts_of(*one)) for one in looked_at)
 
 
@@ -459,19 +465,23 @@ def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary) -> Witnesses:
 
 def _witnessed_facts(
     plan: a.Plan | a.Measure,
-) -> Iterator[tuple[a.ItemSet, tuple[a.Measure, ...], tuple[PropertyPath, ...]]]:
+) -> Iterator[tuple[a.ItemTable, tuple[PropertyPath, ...], a.Grouped | None]]:
     """The sets that a plan looks at, with what is measured of their items, and the paths to what groups them."""
     match plan:
         case a.Count(items) | a.Exists(items):
-            yield items, (), ()
+            yield _looked_at(items), (), None
         case a.SummaryOf(_, items, measure) | a.Top(items, measure):
-            yield items, (measure,), ()
-        case a.ItemTable(items):
-            yield items, tuple(column.measure for column in plan.measured), ()
+            yield _looked_at(items, measure), (), None
+        case a.ItemTable(columns=columns, having=having):
+            compared = () if having is None else (a.Column("", having[2], optional=True),)
+            yield replace(plan, columns=(*columns, *compared)), (), None
         case a.BestOfEach(items, key, measure):
-            yield items, (measure,), (key,)
+            yield _looked_at(items, measure), (key,), None
         case a.Grouped(items, key, columns):
-            yield items, tuple(c.measure for c in columns if c.measure is not None), (key,)
+            yield _looked_at(items), (key,), None
+            numbers: Iterator[Any] = parts_of((columns, plan.having), a.Count, a.SummaryOf)
+            for number in filter(is_of_members, numbers):
+                yield from ((own, (), plan) for own, _, _ in _witnessed_facts(number))
         case a.Calculated(_, left, right) | a.Compares(left, _, right) | a.SameItems(left, right):
             yield from _witnessed_facts(left)
             yield from _witnessed_facts(right)
@@ -479,8 +489,12 @@ def _witnessed_facts(
             yield from _witnessed_facts(inner)
         case a.AllOf(several) | a.AnyOf(several) | a.Numbers(several):
             for one in several:
-                yield from _witnessed_facts(one.number if isinstance(one, a.NumberColumn) else one)
+                yield from _witnessed_facts(one.measure if isinstance(one, a.Column) else one)
         case a.Constant():
             return
         case items:
-            yield cast("a.ItemSet", items), (), ()
+            yield _looked_at(cast("a.ItemSet", items)), (), None
+
+
+def _looked_at(items: a.ItemSet, *measures: a.Measure) -> a.ItemTable:
+    return a.ItemTable(items, tuple(a.Column(str(i), measure) for i, measure in enumerate(measures)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import cast
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
@@ -165,7 +166,7 @@ class TablePlanner:
 
     def _side_by_side(self, found: Denotation) -> PlannedReading:
         """Several numbers of a set, in one row: `the average, the lowest and the highest age of the singers`."""
-        columns: list[a.NumberColumn] = []
+        columns: list[a.Column] = []
         left: list[int] = []
         for noun in self.question.columns:
             positions = self.phrases.positions([*noun.chunks, *(noun.of.chunks if noun.of is not None else ())])
@@ -174,8 +175,9 @@ class TablePlanner:
             if not (options or counted) or noun.summary is None:
                 left += positions
                 continue
-            total = a.SummaryOf(noun.summary[1], found.known, counted.measure if counted else options[0])
-            columns.append(a.NumberColumn(self._summary_name(noun), total))
+            measure = cast("a.Measure", counted.measure) if counted else options[0]
+            total = a.SummaryOf(noun.summary[1], found.known, measure)
+            columns.append(a.Column(self._summary_name(noun), total))
         if not columns:
             return unplanned()
         return PlannedReading(a.Numbers(tuple(columns)), found.score, (*found.doubts, *left_out_at(left)))

@@ -54,6 +54,26 @@ def check(plan: a.Plan) -> None:
         raise PlanError(f"a plan of {len(found)} parts; at most {MAX_PARTS}")
     for part in found:
         _check_part(part)
+    if any(parts_of(plan.items if isinstance(plan, a.ItemTable) else plan, a.OfColumn)):
+        raise PlanError("what a column leads to is measured in a table alone, by its other columns")
+    numbers = parts_of(plan if isinstance(plan, a.Grouped) else (), a.Count, a.SummaryOf)
+    if sum(map(is_of_members, numbers)) < found.count(a.Members()):
+        raise PlanError("the items of each group are counted or summed up in the columns of a group alone")
+
+
+def with_group_items(plan: a.Plan) -> a.Plan:
+    """Make a plan whose parts are looked at alone: the items of any group are those of all."""
+    items = plan.items if isinstance(plan, a.Grouped) else None
+    return cast("a.Plan", mapped(plan, lambda part: items if isinstance(part, a.Members) else part) if items else plan)
+
+
+def is_of_members(number: object) -> bool:
+    """Tell whether a number is of the items of a group, or of some of them, or of what they lead to."""
+    items: Any = number.items if isinstance(number, a.Count | a.SummaryOf) else None
+    while isinstance(items, a.Where | a.Has | a.Lacks | a.Named | a.Minus | a.Ends | a.Both):
+        within = items.sets[0] if isinstance(items, a.Both) else None
+        items = within or getattr(items, "start", None) or getattr(items, "items", None)
+    return isinstance(items, a.Members)
 
 
 def kind_of(measure: a.Measure | a.Number | IRI | Literal) -> tuple[a.Kind, str]:
@@ -66,7 +86,7 @@ def kind_of(measure: a.Measure | a.Number | IRI | Literal) -> tuple[a.Kind, str]
             return kind, unit
         case a.Summarised(_, _, unit, kind):
             return kind, unit
-        case a.SummaryOf(_, _, inner):
+        case a.SummaryOf(_, _, inner) | a.OfColumn(_, inner):
             return kind_of(inner)
         case a.Calculated(operator, left, right):
             (one, unit), (other, other_unit) = kind_of(left), kind_of(right)
@@ -103,28 +123,32 @@ def _check_part(part: object) -> None:
     match part:
         case a.Where(_, left, comparison, right) | a.Compares(left, comparison, right):
             _check_comparison(kind_of(left), comparison, kind_of(right))
-        case a.Top(_, measure, number):
+        case a.Top(_, measure, number, _, share):
             _require_order("the largest or smallest", measure)
-            if number < 1:
-                raise PlanError(f"the first {number} of a set: at least 1")
+            if number < 1 or share > 100:
+                raise PlanError(f"the first {number} of a set, or {share} %: at least 1, at most 100 %")
         case a.BestOfEach(_, _, measure):
             _require_order("the best of each", measure)
         case a.SummaryOf(summary, _, measure):
-            _check_summary(summary, measure)
-        case a.GroupColumn(name, str() as summary, measure):
-            if measure is None:
-                raise PlanError(f"column {name}: {summary} of what? a measure is missing")
             _check_summary(summary, measure)
         case a.Calculated(operator, _, right):
             kind_of(part)
             if operator == "round" and not (isinstance(right, a.Constant) and right.value in range(_MOST_DIGITS)):
                 raise PlanError(f"a number is rounded to 0 to {_MOST_DIGITS - 1} digits")
+        case a.Value(_, kind, _, among) if among is not None and kind not in {"text", "item"}:
+            raise PlanError(f"{_KIND_NAMES[kind]} is in no set")
         case a.Items(()) | a.Both(()) | a.Either(()) | a.AllOf(()) | a.AnyOf(()):
             raise PlanError("a set or a combination of nothing")
         case a.Named(_, word) if not word.strip():
             raise PlanError("a name without a word")
         case a.ItemTable() | a.Grouped():
             _check_columns(part)
+
+
+def _is_number(measure: Any) -> bool:
+    if isinstance(measure, a.Calculated):
+        return _is_number(measure.left) and _is_number(measure.right)
+    return isinstance(measure, a.Count | a.SummaryOf | a.Constant)
 
 
 def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: tuple[a.Kind, str]) -> None:
@@ -155,6 +179,10 @@ def _require_order(what: str, measure: a.Measure) -> None:
 
 def _check_columns(table: a.ItemTable | a.Grouped) -> None:
     names = [column.name for column in table.columns]
+    for own in parts_of(table, a.OfColumn):
+        before = next((table.columns[:i] for i, c in enumerate(table.columns) if own in parts(c)), table.columns)
+        if not any(one.name == own.column and kind_of(one.measure)[0] == "item" for one in before):
+            raise PlanError(f"there is no column {own.column!r} before that leads to things")
     is_by_name, shows_items = isinstance(table.order_by, str), getattr(table, "shows_items", False)
     if not is_by_name and isinstance(table, a.Grouped):
         raise PlanError("a table of groups is ordered by one of its columns")
@@ -163,9 +191,16 @@ def _check_columns(table: a.ItemTable | a.Grouped) -> None:
     if not is_by_name and kind_of(cast("a.Measure", table.order_by))[0] == "item":
         raise PlanError("a table is ordered by numbers, dates or texts, and the measure gives items")
     sorted_by = {table.order_by} if table.order_by and is_by_name else set()
-    asked = sorted_by | ({table.having[0]} if isinstance(table, a.Grouped) and table.having is not None else set())
+    asked = sorted_by | ({table.having[0]} if table.having is not None else set())
     for name in asked - set(names):
         raise PlanError(f"there is no column {name!r}; there are {', '.join(names)}")
+    measures = [*(one.measure for one in table.columns), *(table.having or ())[2:]]
+    if isinstance(table, a.Grouped) and not all(map(_is_number, measures)):
+        raise PlanError("a column of a group is a number over its items, and this is what each item has")
+    if table.having is not None:
+        name, comparison, value = table.having
+        column = next(one.measure for one in table.columns if one.name == name)
+        _check_comparison(kind_of(column), comparison, kind_of(value))
     if table.limit is not None and table.limit < 1:
         raise PlanError(f"a table of {table.limit} rows: at least 1")
 

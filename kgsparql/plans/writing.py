@@ -112,7 +112,7 @@ class Writer:
                 return length_in_words(self.phrase(items), facts, self.phrase)
             case a.Compares(a.Count(items), comparison, a.Constant(value)):
                 return _so_many("there", self.phrase(items), comparison, str(value))
-            case a.Column(name) | a.GroupColumn(name) if not case:
+            case a.Column(name) if not case:
                 text = self.word(part)
                 return text if name in {"", *UNNAMED, text.strip("'")} else f"{text} ({name})"
             case tuple():
@@ -161,6 +161,7 @@ class Writer:
                 several=len(columns) > 1,
                 hidden=not isinstance(by, str),
                 bare=not getattr(part, "columns", True),
+                share=getattr(part, "share", 0),
                 of_set=any(isinstance(one, a.Count | a.SummaryOf) for one in parts(value)),
             ),
             phrase,
@@ -201,7 +202,7 @@ class Writer:
             case a.Top():
                 text = self.word(items)
                 return Phrase(text, text, "best", is_one=items.number == 1)
-        return ANYTHING
+        return THEY if isinstance(items, a.Members) else ANYTHING
 
     def _where(self, where: a.Where) -> Phrase:
         """The items of which a comparison is true."""

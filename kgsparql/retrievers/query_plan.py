@@ -11,9 +11,10 @@ Source: ours; plans are made and ranked in place of written after Gu et al., "Do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from typing import Any, cast
 
@@ -57,18 +58,19 @@ SET: E1, or C2 (all items of a class), or one of
  (has SET PATH)  (has SET PATH SET)  the items from which a path leads anywhere, or into a set; (lacks …) the others
  (named SET L1)  the items with this text anywhere in their name, or the texts that have it, such as in
  (has C1 R9 (named (ends C1 R9) L1))
- (top SET MEASURE 1 desc)  the items with the largest value, all of them; asc for the smallest; the sixth to tenth are
- (minus (top SET MEASURE 10 desc) (top SET MEASURE 5 desc))
-MEASURE: PATH, or (n PATH) how many it leads to, (n PATH SET) how many of a set, (year PATH), (avg PATH) or sum, min,
- max of the values that one item has, (+ MEASURE MEASURE) or - * /
+ (top SET MEASURE 1 desc)  the items with the largest value, all of them; asc for the smallest; 10% for 1: that part of
+ all; the sixth to tenth are (minus (top SET MEASURE 10 desc) (top SET MEASURE 5 desc))
+MEASURE: PATH, or (to PATH SET) what of a set it leads to, (n PATH) how many it leads to, (n PATH SET) of a set,
+ (year PATH), (avg PATH) or sum, min, max of the values that one item has, (+ MEASURE MEASURE) or - * /
 NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NUMBER) or + - *, (round NUMBER 2), or
  a number
 YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (same SET SET)  (not …)  (all … …)  (any … …)
 A share in percent is (* 100 (/ (count SET) (count SET))).
-TABLE: (table SET ((name) (price MEASURE) (maker MEASURE)) order=price desc limit=5)  a row for each item, with just
- these columns; (name) is what the item itself is called; order takes a column or any MEASURE
- (group SET PATH ((items) (mean avg MEASURE)) having=(items >= 3) order=items desc)  a row for each end of the path:
- how many items it has, and a summary of their values
+TABLE: (table SET ((name) (price R1) (rival R2) (gap (- R1 (of rival R1)))) having=(gap > 5) order=gap desc limit=5)  a
+ row for each item and each thing a column leads to, with just these columns; (name) is what the item itself is called;
+ (of COLUMN MEASURE) goes on from what that column leads to; order takes a column or any MEASURE, having any NUMBER
+ (group SET PATH ((items) (mean (avg each MEASURE))) having=(items >= 3) order=items desc)  a row for each end of the
+ path; (items) is how many it has, and each column else any NUMBER over the set each: the items with this end
  (best SET PATH MEASURE desc)  for each end of the path the item with the largest value
  (numbers (lowest NUMBER) (highest NUMBER))  several numbers side by side
 
@@ -338,9 +340,13 @@ def _with_named_columns(plan: a.Plan, asked: PlanQuestion) -> a.Plan:
     columns: Any = tuple(replace(column, name=names[column.name]) for column in plan.columns)
     order: Any = plan.order_by
     made: a.ItemTable | a.Grouped = replace(plan, columns=columns, order_by=names.get(order, order))
-    if isinstance(made, a.Grouped) and made.having:
+    if made.having:
         made = replace(made, having=(names[made.having[0]], *made.having[1:]))
-    return made
+    return cast("a.Plan", mapped(made, partial(_of_named_column, names=names)))
+
+
+def _of_named_column(part: Any, names: Mapping[str, str]) -> Any:
+    return replace(part, column=names[part.column]) if isinstance(part, a.OfColumn) else part
 
 
 def _plan_in_reply(text: str, terms: TermLists, question: str) -> WrittenPlan:

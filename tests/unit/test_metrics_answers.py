@@ -130,6 +130,20 @@ def test_rows_are_a_set_unless_their_order_matters() -> None:
     assert of("exact", table, replace(made, rows=swapped)) == [0]
 
 
+def test_every_metric_of_answers_compares_all_columns_of_a_table_and_numbers_by_value() -> None:
+    rows = (("Denmark", "2.6666667"), ("Egypt", "1"))
+    egypt = (("<http://e.org/e>", "Egypt"), (typed("1", "integer"), ""))
+    denmark = (("<http://e.org/d>", "Denmark"), (typed("2.66666666666", "decimal"), ""))
+    wrong = (("<http://e.org/d>", "Denmark"), (typed("3", "integer"), ""))
+    table = gold("Denmark", "2.6666667", "Egypt", "1", rows=rows)
+    made = Record(question="1", method="test", status="answered", rows=(wrong, egypt, denmark))
+    names = ("hits@1", "hits@3", "mrr", "precision", "recall")
+    assert [of(name, table, made) for name in names] == [[0], [1], [0.5], [pytest.approx(2 / 3)], [1]]
+    found = [RecordedAnswer(term="<http://e.org/e>", label="Egypt", score=1.0, markers=("Q1",))]
+    for other in (replace(made, rows=(), answers=tuple(found)), valued(typed("1", "integer"))):
+        assert [of(name, table, other) for name in ("hits@1", "recall", "exact")] == [[0], [0], [0]]
+
+
 def test_only_the_opposite_without_doubt_is_a_wrong_yes_or_no() -> None:
     no = gold("false")
     yes, right = typed("true", "boolean"), typed("false", "boolean")
@@ -148,7 +162,7 @@ def test_what_a_plan_comes_to_is_recorded_and_scored() -> None:
     number = a.Value(PropertyPath((Step(IRI("https://kgsparql.example/nobel/atomicNumber")),)))
     plans: dict[str, a.Plan] = {
         "computed-16": a.SummaryOf("avg", elements, number),
-        "computed-57": a.Grouped(books, author, (a.GroupColumn("books"),)),
+        "computed-57": a.Grouped(books, author, (a.Column("books", a.Count(a.Members())),)),
     }
     for key, plan in plans.items():
         computed = run(plan, knowledge.graph)
@@ -190,12 +204,15 @@ EQUAL = [
     (("1965", ""), ("1965", "integer")), (("1965-01-02", ""), ("1965-01-02", "date")),
     (("P1D", ""), ("P1D", "duration")), (("abc", ""), ("abc", "integer")), (("chat", "@fr"), ("chat", "")),
     (("chat", "@fr"), ("chat", "@en")),
+    (("0.1", "decimal"), ("0.10000000000000001", "decimal")), (("-3.3333333", ""), ("-3.33333333333", "decimal")),
+    (("66.666666666666667", "double"), ("66.6666666", "decimal")),
     (("São", ""), (unicodedata.normalize("NFD", "São"), "")),
 ]  # fmt: skip
 
 DIFFERENT = [
     (("1", "integer"), ("2", "integer")), (("01", ""), ("1", "")), (("01", ""), ("1", "integer")),
-    (("0.1", "decimal"), ("0.10000000000000001", "decimal")),
+    (("0.1", "decimal"), ("0.100001", "decimal")),
+    (("8336817", "integer"), ("8336818", "integer")),
     (("1965-01-01", "date"), ("1965-01-01T00:00:00", "dateTime")), (("2000-01-01", "date"), ("2000-01-01Z", "date")),
     (("2020-02-31", "date"), ("2020-03-02", "date")),
     (("Paris", ""), ("paris", "")), (("abc", "integer"), ("abd", "integer")), (("1", "boolean"), ("1", "integer")),

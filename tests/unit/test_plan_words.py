@@ -93,11 +93,17 @@ ROWS: list[tuple[Any, str]] = [
         "for each of the movies: release date, the 10 earliest",
     ),
     (
-        a.Grouped(MOVIES, path("genre"), (a.GroupColumn("number"),), ("number", ">", Decimal(3)), "number"),
+        a.Grouped(
+            MOVIES,
+            path("genre"),
+            (a.Column("number", a.Count(a.Members())),),
+            ("number", ">", a.Constant(Decimal(3))),
+            "number",
+        ),
         "for each genre of movies: how many of them, where it is more than 3, the largest first",
     ),
     (
-        a.Grouped(PRODUCTS, path("maker", "country"), (a.GroupColumn("value", "avg", PRICE),)),
+        a.Grouped(PRODUCTS, path("maker", "country"), (a.Column("value", a.SummaryOf("avg", a.Members(), PRICE)),)),
         "for each country of makers of products: their average price",
     ),
 ]

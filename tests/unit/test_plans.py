@@ -13,6 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from kgsparql import IRI, Literal, PropertyPath, Triple
+from kgsparql.dataclasses import replace
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import read_plan_file, written_plan
@@ -149,14 +150,40 @@ CONDITIONS = st.recursive(
     max_leaves=2,
 )
 
+_NUMBER_OF = a.Column("n", a.Count(a.Members()))
 _LIMITS = (st.booleans(), st.sampled_from([None, 3]))
 TABLES = st.builds(
     a.ItemTable, SETS, st.just((a.Column("size", _SIZE), a.Column("born", _BORN, optional=True))),
     st.sampled_from(["born", _SIZE, a.HowMany(_path("by"))]), *_LIMITS, st.booleans(),
 ) | st.builds(a.BestOfEach, SETS, _PATHS, st.just(_SIZE), st.booleans()) | st.builds(
-    a.Grouped, SETS, _PATHS, st.just((a.GroupColumn("n"), a.GroupColumn("mean", "avg", _SIZE))),
-    st.sampled_from([None, ("n", ">", Decimal("2.5"))]), st.just("mean"), *_LIMITS,
+    a.Grouped, SETS, _PATHS, st.just((_NUMBER_OF, a.Column("mean", a.SummaryOf("avg", a.Members(), _SIZE)))),
+    st.sampled_from([None, ("n", ">", a.Constant(Decimal("2.5")))]), st.just("mean"), *_LIMITS,
 )  # fmt: skip
+
+
+_PARTNER = st.sampled_from([a.Value(_path("by"), "item"), a.Value(_path("^near", "by"), "item")])
+_FAR_SIZE = a.OfColumn("far", _SIZE)
+_BESIDE = st.sampled_from([
+    _FAR_SIZE, a.OfColumn("far", a.HowMany(_path("near"))), a.OfColumn("far", a.Summarised("max", _path("by", "size"))),
+    a.Calculated("-", _SIZE, _FAR_SIZE), a.OfColumn("far", a.Value(_path("near"), "item")),
+])  # fmt: skip
+PAIRS = st.builds(
+    lambda items, far, among, beside, kept, having: a.ItemTable(
+        items, (a.Column("far", replace(far, among=among), kept), a.Column("beside", beside, kept)), having=having
+    ),
+    SETS, _PARTNER, st.none() | SETS, _BESIDE, st.booleans(), st.none(),
+) | st.builds(
+    lambda items, far, kept: a.ItemTable(
+        items, (a.Column("far", far), a.Column("beside", _FAR_SIZE, kept)), having=("beside", "<", _SIZE)
+    ), SETS, _PARTNER, st.booleans(),
+)  # fmt: skip
+_OF_GROUPS = st.sampled_from([
+    a.Count(a.Where(a.Members(), _SIZE, ">", _NUMBERS[0])), a.Count(a.Ends(a.Members(), _path("near"))),
+    a.Calculated("/", a.Count(a.Has(a.Members(), _path("by"))), a.Count(a.Members())),
+    a.Calculated("round", a.SummaryOf("avg", a.Members(), _SIZE), a.Constant(Decimal(1))),
+    a.Calculated("/", a.Count(a.Members()), a.Count(a.Instances(_CLASSES[0]))),
+])  # fmt: skip
+GROUPS = st.builds(lambda items, key, one: a.Grouped(items, key, (a.Column("n", one),)), SETS, _PATHS, _OF_GROUPS)
 
 
 class _Engines:
@@ -237,10 +264,16 @@ def test_yes_or_no_is_what_plain_python_says(triples: list[Triple], plan: Any) -
     graphs(),
     SETS,
     st.sampled_from([_path("by"), _path("^near")]),
-    st.sampled_from([None, ("n", ">", Decimal(1)), ("avg", "<=", Decimal("2.5"))]),
+    st.sampled_from(
+        [None, ("n", ">", a.Constant(Decimal(1))), ("avg", "<=", a.SummaryOf("avg", a.Instances(_CLASSES[0]), _SIZE))]
+    ),
 )
 def test_groups_are_those_of_plain_python(triples: list[Triple], items: Any, key: PropertyPath, having: Any) -> None:
-    columns = (a.GroupColumn("n"), a.GroupColumn("avg", "avg", _SIZE), a.GroupColumn("most", "max", _SIZE))
+    columns = (
+        _NUMBER_OF,
+        a.Column("avg", a.SummaryOf("avg", a.Members(), _SIZE)),
+        a.Column("most", a.SummaryOf("max", a.Members(), _SIZE)),
+    )
     plan = a.Grouped(items, key, columns, having=having, order_by="n")
     found = {row[0]: [_number(value) for value in row[1:]] for row in _Engines(triples).rows(plan)}
     expected = {
@@ -251,6 +284,28 @@ def test_groups_are_those_of_plain_python(triples: list[Triple], items: Any, key
 
 
 @examples(100)
+@given(graphs(), GROUPS)
+def test_a_column_of_a_group_is_any_number_over_its_items(triples: list[Triple], plan: Any) -> None:
+    found = {row[0]: [_number(value) for value in row[1:]] for row in _Engines(triples).rows(plan)}
+    expected = {
+        k.value: [None if v is None else pytest.approx(float(v)) for v in row]
+        for k, row in Facts(triples).groups(plan).items()
+    }
+    assert found == expected
+
+
+@given(graphs(), PAIRS)
+def test_columns_measure_what_an_earlier_one_leads_to(triples: list[Triple], plan: Any) -> None:
+    found = {tuple(map(_number, row)) for row in _Engines(triples).rows(plan)}
+    expected = {tuple(map(_plain_key, row)) for row in Facts(triples).rows(plan)}
+    assert found == expected
+
+
+def _plain_key(key: Any) -> Any:
+    return key if key is None else _number(key.value if hasattr(key, "value") else str(float(key)))
+
+
+@examples(100)
 @given(graphs(), SETS, st.sampled_from([_path("by"), _path("^near")]), st.booleans())
 def test_the_best_of_each_are_as_in_python(triples: list[Triple], items: Any, key: PropertyPath, largest: bool) -> None:
     plan = a.BestOfEach(items, key, _SIZE, largest)
@@ -258,7 +313,7 @@ def test_the_best_of_each_are_as_in_python(triples: list[Triple], items: Any, ke
     assert set(_Engines(triples).rows(plan)) == expected
 
 
-@given(SETS | NUMBERS | CONDITIONS | TABLES)
+@given(SETS | NUMBERS | CONDITIONS | TABLES | PAIRS | GROUPS)
 def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
     again = json.loads(json.dumps(written_plan(plan)))
     assert read_plan_file(again) == plan
@@ -273,7 +328,17 @@ def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
         ["count"],
         ["count", "C1", "C1"],
         ["where", "C1", "R1>", "~", 3],
-        ["table", "C1", [["size", "R1>"]], {"having": ["size", ">", 3]}],
+        ["table", "C1", [["size", "R1>"]], {"having": ["number", ">", 3]}],
+        ["table", "C1", [["near", ["of", "far", "R1>"]], ["far", "R2>"]]],
+        ["table", "C1", [["size", "R1>"], ["near", ["of", "size", "R1>"]]]],
+        ["where", "C1", ["of", "far", "R1>"], ">", 3],
+        ["where", "C1", ["to", "R1>", "C1"], ">", 3],
+        ["count", "each"],
+        ["group", "C1", "R2>", [["n", ["count", ["has", "C1", "R2>", "each"]]]]],
+        ["group", "C1", "R2>", [["items"]], {"having": ["items", ">", "R1>"]}],
+        ["group", "C1", "R2>", [["n", ["/", ["count", "each"], "R1>"]]]],
+        ["top", "C1", "R1>", "0%", "desc"],
+        ["top", "C1", "R1>", "101%", "desc"],
         ["table", "C1", [["size", "R1>"]], {"limit": True}],
         ["top", "C1", "R1>", "1", "desc"],
         ["group", "C1", "R1>", [["items", "R1>"]]],
@@ -282,8 +347,9 @@ def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
 )
 def test_what_is_no_plan_is_refused(plan: Any) -> None:
     names = {"C1": {"term": "<http://e.org/C>"}, "R1": {"term": "<http://e.org/r>", "kind": "number"}}
+    names["R2"] = {"term": "<http://e.org/near>"}
     with pytest.raises(PlanError):
-        read_plan_file({"names": names, "plan": plan})
+        check(read_plan_file({"names": names, "plan": plan}))
 
 
 def _has_absence(part: Any) -> bool:
@@ -297,7 +363,7 @@ def _has_absence(part: Any) -> bool:
     a.Either(tuple(map(a.Instances, _CLASSES))),
     GraphVocabulary(narrower=()),
 )
-@given(graphs(), SETS | NUMBERS, st.sampled_from([None, GraphVocabulary(narrower=())]))
+@given(graphs(), SETS | NUMBERS | PAIRS | GROUPS, st.sampled_from([None, GraphVocabulary(narrower=())]))
 def test_an_answer_is_computed_again_from_the_facts_it_rests_on(
     triples: list[Triple], plan: Any, flat: GraphVocabulary | None
 ) -> None:

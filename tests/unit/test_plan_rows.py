@@ -1,0 +1,109 @@
+"""Tables of a model's plan whose rows go on from a column, are held to a class, or count over each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.golden import is_given_by_facts
+from kgsparql import KnowledgeBase, open_graph
+from tests.serving.sparql_server import sparql_server
+from tests.unit.test_written_plans import ask, named, prompts
+from tests.world import Asked, graph_of
+
+PHOTO = """
+@prefix : <http://e.org/> .
+:Camera rdfs:label "camera" . :Lens rdfs:label "lens" . :Bag rdfs:label "bag" . :Maker rdfs:label "maker" .
+:price rdfs:label "price" . :fits rdfs:label "fits" . :by rdfs:label "made by" . :weight rdfs:label "weight" .
+:Rex a :Camera ; rdfs:label "Rex" ; :price 900 ; :by :Ono ; :fits :Wide, :Tele, :Sling .
+:Dot a :Camera ; rdfs:label "Dot" ; :price 200 ; :by :Ono ; :fits :Wide .
+:Max a :Camera ; rdfs:label "Max" ; :price 400 ; :by :Kin .
+:Old a :Camera ; rdfs:label "Old" ; :price 200 ; :by :Kin .
+:Wide a :Lens ; rdfs:label "Wide" ; :price 350 ; :weight 2, 3 . :Tele a :Lens ; rdfs:label "Tele" ; :price 1100 .
+:Sling a :Bag ; rdfs:label "Sling" ; :price 60 ; :weight 1 . :Nova a :Lens ; rdfs:label "Nova" .
+:Ono a :Maker ; rdfs:label "Ono" . :Kin a :Maker ; rdfs:label "Kin" .
+"""
+
+
+@pytest.fixture(scope="module", params=["file", "endpoint"])
+def photo(request: pytest.FixtureRequest) -> Iterator[KnowledgeBase]:
+    embedded = KnowledgeBase(graph_of(PHOTO), embedder="none")
+    if request.param == "file":
+        yield embedded
+        return
+    with sparql_server(embedded) as server:
+        yield KnowledgeBase(open_graph(server.url), embedder="none")
+
+
+@pytest.fixture(scope="module")
+def names(photo: KnowledgeBase) -> dict[str, str]:
+    (prompt,) = prompts(ask(photo, "Which camera, lens and bag has which price, weight, fits, made by?", "(count C1)"))
+    lines = {
+        "camera": "camera, ", "lens": "lens, ", "price": "price: ", "fits": "fits: ", "by": "made by: ",
+        "weight": "weight: ",
+    }  # fmt: skip
+    return {key: named(prompt, line) for key, line in lines.items()}
+
+
+def rows(asked: Asked) -> list[str]:
+    """The rows, with names; the facts that they rest on give them again in a second store."""
+    computed = asked.answer.computed
+    assert computed is not None, asked.answer.text
+    assert is_given_by_facts(computed), asked.answer.text
+    labels = asked.answer.labels
+    return [" ".join(labels.get(t, getattr(t, "value", "")) if t else "–" for t in row) for row in computed.rows]
+
+
+@pytest.mark.parametrize(
+    ("question", "plan", "found"),
+    [
+        ("Each camera, what it fits, and the price difference?",
+         "(table {camera} ((name) (fits {fits}) (price (- {price} (of fits {price})))) order=price desc)",
+         ["Rex Sling 840", "Rex Wide 550", "Dot Wide -150", "Rex Tele -200", "Max – –", "Old – –"]),
+        ("Each camera with the lens that it fits?",
+         "(table {camera} ((name) (lens (to {fits} {lens}))) having=(lens != E9))", None),
+        ("Each camera with a lens that costs more than it?",
+         "(table {camera} ((name) (lens (to {fits} {lens})) (price (of lens {price}))) having=(price > {price}))",
+         ["Dot Wide 350", "Rex Tele 1100"]),
+        ("How many cameras of each maker cost more than 300, and their mean price, rounded?",
+         "(group {camera} {by} ((n (count (where each {price} > 300))) (p (round (avg each {price}) 0))) order=p desc)",
+         ["Ono 1 550", "Kin 1 300"]),
+        ("What share of the cameras in percent has each maker with at least as many as half of them?",
+         "(group {camera} {by} ((share (* 100 (/ (count each) (count {camera}))))) having=(share >= 50))",
+         ["Kin 50", "Ono 50"]),
+        ("Each maker with more cameras than the average?",
+         "(group {camera} {by} ((cameras)) having=(cameras >= (/ (count {camera}) (count (ends {camera} {by})))))",
+         ["Kin 2", "Ono 2"]),
+        ("The dearest 30 percent of the cameras?", "(top {camera} {price} 30% desc)", ["Max", "Rex"]),
+        ("More than half of the lenses fit?", "(compare (count (ends {camera} {fits})) > (* 0.5 (count {lens})))",
+         ["true"]),
+    ],
+)  # fmt: skip
+def test_rows_go_on_from_a_column_and_groups_have_any_number(
+    photo: KnowledgeBase, names: dict[str, str], question: str, plan: str, found: list[str] | None
+) -> None:
+    asked = ask(photo, question, plan.format(**names), plan.format(**names))
+    if found is None:
+        assert "E9 is not in the list" in prompts(asked)[1]
+        return
+    assert len(prompts(asked)) == 1
+    assert (rows(asked) if "order" in plan else sorted(rows(asked))) == found
+
+
+def test_columns_that_multiply_are_a_doubt_and_ties_at_a_cut_are_said(
+    photo: KnowledgeBase, names: dict[str, str]
+) -> None:
+    own = {**names, "both": "(weight (of fits {weight}))".format(**names)}
+    plan = "(table (and {camera} (has {camera} {fits})) ((name) (fits {fits}) (weight ({fits} {weight}))))".format(
+        **own
+    )
+    apart = ask(photo, "Each camera, what it fits, and its weight?", plan)
+    assert "each fits with each weight fits the question as well as those that belong together" in apart.answer.text
+    plan = "(table (and {camera} (has {camera} {fits})) ((name) (fits {fits}) {both}))".format(**own)
+    assert ask(photo, "Each camera, what it fits, and its weight?", plan).answer.status == "answered"
+    cut = ask(photo, "The 3 cheapest cameras?", "(top {camera} {price} 3 asc)".format(**names))
+    assert "share the last place" not in cut.answer.text
+    cut = ask(photo, "The cheapest 25 percent of cameras by how many things they fit?",
+              "(table {camera} ((name) (n (n {fits}))) order=n asc limit=1)".format(**names))  # fmt: skip
+    assert "1 more share the last place" in cut.answer.text
