@@ -315,14 +315,7 @@ def retrievers(
     from kgsparql.retrievers import find, names
     from kgsparql.retrievers._loading import description_of
 
-    found = []
-    for one in names() if name is None else [name]:
-        try:
-            found.append(description_of(find(one)))
-        except OptionError as error:  # a method of another package that cannot be used is only reported
-            if name is not None:
-                raise
-            c.show_error(error)
+    found = [description_of(find(one)) for one in (names() if name is None else [name])]
     if name is None:
         to.write(found, _methods_lines(found))
     else:

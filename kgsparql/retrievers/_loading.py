@@ -1,7 +1,7 @@
 """Methods by name: the class of one, one with its options, and its description.
 
-A method is one file beside this one, with a class whose ``name`` is the file's, or a class that another package
-registers under its name in the entry-point group ``kgsparql.retrievers``.
+A method is one file beside this one, with a class whose ``name`` is the file's, or any class that is named as
+``module:Class``.
 """
 
 from __future__ import annotations
@@ -23,26 +23,24 @@ from kgsparql.answering.retriever import AUTO, Retriever, did_you_mean
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import Json, printable
 
-_GROUP = "kgsparql.retrievers"
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _TYPE_NAMES = {bool: "true | false", str: "text", type(None): "none"}
 _TYPE_WORDS = {int: "a whole number", float: "a number", bool: "yes or no"}
 
 
+@cache
+def _built_in() -> tuple[str, ...]:
+    found = (module.name for module in iter_modules([str(Path(__file__).parent)]))
+    return tuple(sorted(name for name in found if not name.startswith("_")))
+
+
 def names() -> list[str]:
-    """List every method there is: the files beside this one, and those that other packages registered.
+    """List the methods: the files beside this one.
 
     >>> "mindmap" in names()
     True
     """
-    from importlib.metadata import entry_points
-
-    return sorted(_built_in() | {point.name for point in entry_points(group=_GROUP)})
-
-
-@cache
-def _built_in() -> set[str]:
-    return {module.name for module in iter_modules([str(Path(__file__).parent)]) if not module.name.startswith("_")}
+    return [*_built_in()]
 
 
 @cache
@@ -52,29 +50,26 @@ def _built_in_method(name: str) -> type[Retriever]:
 
 
 def find(name: str) -> type[Retriever]:
-    """Find the class of a method; a built-in one is never another package's, and ``module:Class`` is one's own.
+    """Find the class of a method, also of one's own: ``module:Class``.
 
-    :raises OptionError: if there is none, or what another package registered is none.
+    :raises OptionError: if there is none.
     """
     if name in _built_in():
         return _built_in_method(name)
-    from importlib.metadata import EntryPoint, entry_points  # no method of ours needs them
-
-    own = [EntryPoint(name, name, _GROUP)] if ":" in name else []
-    if own and (here := str(Path.cwd())) not in sys.path:
+    module, colon, kind = name.partition(":")
+    if not colon:
+        meant = did_you_mean(name, [AUTO, *names()])
+        raise OptionError(f"no method {printable(name, 60)!r}{meant}", hint=f"there are: {', '.join(names())}")
+    if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
-    for point in own or entry_points(group=_GROUP, name=name):
-        problem = "is no method: a dataclass derived from kgsparql.Retriever, with this name"
-        try:
-            found = point.load()
-            if _is_method(found) and (own or found.name == name):
-                return cast("type[Retriever]", found)
-        except Exception as error:  # noqa: BLE001 - whatever the code of another package raises is told
-            problem = f"cannot be loaded: {printable(str(error), 200)}"
-        hint = "name it as module:Class" if own else f"it is registered as {point.value}"
-        raise OptionError(f"the method {printable(name, 60)!r} {problem}", hint=hint)
-    meant = did_you_mean(name, [AUTO, *names()])
-    raise OptionError(f"no method {printable(name, 60)!r}{meant}", hint=f"there are: {', '.join(names())}")
+    problem = "is no method: a dataclass derived from kgsparql.Retriever"
+    try:
+        found = getattr(import_module(module), kind)
+        if _is_method(found):
+            return cast("type[Retriever]", found)
+    except Exception as error:  # noqa: BLE001 - whatever the code of somebody else raises is told
+        problem = f"cannot be loaded: {printable(str(error), 200)}"
+    raise OptionError(f"the method {printable(name, 60)!r} {problem}", hint="name it as module:Class")
 
 
 def _is_method(thing: Any) -> bool:

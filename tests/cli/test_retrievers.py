@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,26 +72,6 @@ def _paths(start, group):
 '''
 
 
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Installs a package with one module and entry points, as pip lays it out."""
-
-    def make(code: str, **points: str) -> None:
-        package, metadata = tmp_path / "site" / "other_methods", tmp_path / "site" / "other_methods-1.0.dist-info"
-        for folder in (package, metadata):
-            folder.mkdir(parents=True)
-        (package / "__init__.py").write_text("")
-        (package / "methods.py").write_text(code)
-        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other-methods\nVersion: 1.0\n")
-        lines = [f"{name} = other_methods.{value}" for name, value in points.items()]
-        (metadata / "entry_points.txt").write_text("[kgsparql.retrievers]\n" + "\n".join(lines) + "\n")
-        monkeypatch.syspath_prepend(tmp_path / "site")
-        for name in [name for name in sys.modules if name.startswith("other_methods")]:
-            monkeypatch.delitem(sys.modules, name)
-
-    return make
-
-
 def test_all_methods_are_listed_with_what_they_cost_in_each_format(run: Run, tmp_path: Path) -> None:
     done = run("retrievers")
     assert done.exit_code == 0, done.stderr
@@ -144,52 +123,31 @@ def test_a_method_of_ones_own_is_named_on_the_command_line_and_in_python_and_in_
     assert (done.exit_code, "on the command line alone" in done.stderr) == (2, True), done.stderr
 
 
-def test_a_method_of_another_package_is_listed_and_asked_with(run: Run, install: Callable[..., None]) -> None:
-    assert "one_hop" not in run("retrievers").stdout
-    install(OUTSIDE, one_hop="methods:OneHop")
-    assert "one_hop" in names()
-    listed = run("retrievers")
-    assert listed.stderr == ""
-    assert "what is beside | the first entity" in listed.stdout
-    shown = run("retrievers", "one_hop").stdout
+def test_the_options_of_a_method_of_ones_own_are_shown_and_checked(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = OUTSIDE + "\n\n@dataclass(frozen=True)\nclass Costly(OneHop):\n    name: ClassVar[str] = 'costly'\n"
+    code += "    def cost(self, **_):\n        return Cost(calls='many', rounds=1, queries=1)\n"
+    (tmp_path / "more_methods.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    method = "more_methods:OneHop"
+    shown = run("retrievers", method).stdout
     assert "queries            7 (entities = 1)" in shown
     assert "lines   how many to show (int; default 3)" in shown
     assert "word    what else to look for (text; default nothing)" in shown
     assert "limit   the most; none for all (int | none; default none)" in shown
     asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "--embedder", "none", "--no-model", "-f", "json")
-    done = run(*asked, "-r", "one_hop", "-O", "lines=2", "-O", "word=a, b", "-O", "limit=none", "-O", "order=last")
+    done = run(*asked, "-r", method, "-O", "lines=2", "-O", "word=a, b", "-O", "limit=none", "-O", "order=last")
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
     assert (answer["retriever"], answer["status"]) == ("one_hop", "answered")
     assert [item["marker"] for item in answer["evidence"]] == ["N1", "N2"]
     assert all(triple["verified"] for item in answer["evidence"] for triple in item["triples"])
-    assert load("one_hop", {"word": "a, b", "limit": "7", "loud": "yes"}) == find("one_hop")(
-        word="a, b", limit=7, loud=True
-    )
-    wrong = run(*asked, "-r", "one_hop", "-O", "order=middle")
+    assert load(method, {"word": "a, b", "limit": "7", "loud": "yes"}) == find(method)(word="a, b", limit=7, loud=True)
+    wrong = run(*asked, "-r", method, "-O", "order=middle")
     assert wrong.exit_code == 2
     assert "is not first | last" in wrong.stderr
     for value in ("nan", "inf", "half", ""):
-        assert run(*asked, "-r", "one_hop", "-O", f"weight={value}").exit_code == 2
-
-
-def test_a_method_that_cannot_be_used_is_said_and_hides_no_other(run: Run, install: Callable[..., None]) -> None:
-    code = OUTSIDE + "\n\nclass Nothing:\n    name = 'nothing'\n"
-    code += "\n\n@dataclass(frozen=True)\nclass Costly(OneHop):\n    name: ClassVar[str] = 'costly'\n"
-    code += "    def cost(self, **_):\n        return Cost(calls='many', rounds=1, queries=1)\n"
-    install(
-        code, missing="methods:Missing", absent="elsewhere:Method", nothing="methods:Nothing",
-        renamed="methods:OneHop", one_hop="methods:OneHop", costly="methods:Costly", mindmap="methods:OneHop",
-    )  # fmt: skip
-    listed = run("retrievers")
-    assert listed.exit_code == 0
-    for name in ("missing", "absent", "nothing", "renamed", "costly"):
-        assert f"{name!r}" in listed.stderr
-        assert run("retrievers", name).exit_code == 2
-        assert not listed.stdout.startswith(f"{name} ")
-    assert "other_methods.methods:Missing" in listed.stderr
-    assert "one_hop" in listed.stdout
-    assert find("mindmap").__module__ == "kgsparql.retrievers.mindmap", "a built-in method stays what it is"
-    asked = run("ask", "Where?", "-k", NOBEL, "-r", "absent")
-    assert asked.exit_code == 2
-    assert "cannot be loaded" in asked.stderr
+        assert run(*asked, "-r", method, "-O", f"weight={value}").exit_code == 2
+    costly = run("retrievers", "more_methods:Costly")
+    assert (costly.exit_code, "does not say what it costs" in costly.stderr) == (2, True)
