@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -239,42 +239,29 @@ def cache(
     All of it is made again when it is needed; the replies of a model are paid for again.
     What another kgsparql is writing or reading is gone for it; it says so then.
     """
-    directory = cache_directory().absolute()
-    if clear:
-        _clear_kinds(directory, clear, to)
-        return
     from rich.filesize import decimal
 
-    from kgsparql.storage.files import size_of
+    from kgsparql.storage.files import remove, size_of
 
-    sizes = {kind: sum(map(size_of, entries)) for kind in _KINDS if (entries := _entries_of(directory, kind))}
+    for kind in clear or ():
+        if kind not in {*_KINDS, "all"}:
+            raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(_KINDS)}, all")
+    directory = cache_directory().absolute()
+    wanted = [kind for kind in _KINDS if not clear or kind in clear or "all" in clear]
+    entries = {kind: found for kind in wanted if (found := _entries_of(directory, kind)) or clear}
+    sizes = {kind: sum(map(size_of, own)) for kind, own in entries.items()}
+    if clear:
+        for entry in (one for own in entries.values() for one in own):
+            remove(entry, entry.with_name(entry.name.partition(".")[0]))
+        cleared = [{"kind": kind, "bytes": size} for kind, size in sizes.items()]
+        to.write({"cleared": cleared}, [f"{kind}: {decimal(size)} freed" for kind, size in sizes.items()])
+        return
     kept = [{"kind": kind, "what": _KINDS[kind][1], "bytes": size} for kind, size in sizes.items()]
     size = sum(sizes.values())
     lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
     lines += [f"  {kind:<11} {decimal(own):>8}  {_KINDS[kind][1]}" for kind, own in sizes.items()]
     to.write({"directory": str(directory), "bytes": size, "kinds": kept}, lines)
     to.say("remove a kind: kgsparql cache --clear KIND, or all" if kept and not to.is_json else "")
-
-
-def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
-    """Remove kinds, or nothing if a name is none."""
-    from rich.filesize import decimal
-
-    from kgsparql.storage.files import remove, size_of
-
-    for kind in kinds:
-        if kind not in {*_KINDS, "all"}:
-            raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(_KINDS)}, all")
-    freed: dict[str, int] = {}
-    for kind in _KINDS if "all" in kinds else dict.fromkeys(kinds):
-        freed[kind] = 0
-        for entry in _entries_of(directory, kind):
-            size = size_of(entry)
-            remove(entry, entry.with_name(entry.name.partition(".")[0]))
-            freed[kind] += size
-    cleared = [{"kind": kind, "bytes": size} for kind, size in freed.items()]
-    lines = [f"{kind}: {decimal(size)} freed" for kind, size in freed.items()]
-    to.write({"cleared": cleared}, lines)
 
 
 def _entries_of(directory: Path, kind: str) -> list[Path]:
