@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -41,7 +39,7 @@ class BertEmbedder(SentenceTransformerEmbedder):
         from tokenizers import Tokenizer
 
         self._model.check_weights()
-        directory = cast("Path", self._model.directory)  # where its weights are
+        directory = self._model.directory
         self._config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
         self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
         self._tokenizer.no_padding()

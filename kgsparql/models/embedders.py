@@ -19,12 +19,12 @@ from kgsparql.models.embedding import (
     VECTORS_HINT,
     Embedder,
     Floats,
-    LocalModel,
     SentenceTransformerEmbedder,
     find_model,
     has_sentence_transformers,
     unit_vectors,
 )
+from kgsparql.rdf.terms import printable
 from kgsparql.storage.sqlite_file import SqliteFile
 
 VECTORS = "vectors.sqlite"  # the file of vectors in the cache directory
@@ -38,7 +38,8 @@ def open_embedder(spec: str = "auto", *, timeout_s: float = 60.0) -> Embedder | 
     """Open the embedder that ``spec`` names; nothing heavy is imported before it embeds.
 
     :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
-        ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
+        ``none``: ``None``. A directory with a model, or the name of one in the cache of the hub. ``URL#model`` for a
+        server.
     :param timeout_s: of a server.
     :raises EmbeddingError: if what was named is not there.
     :raises OptionError: for a URL without a model.
@@ -61,8 +62,9 @@ def open_embedder(spec: str = "auto", *, timeout_s: float = 60.0) -> Embedder | 
             return None
     elif not has_sentence_transformers():
         raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)
-    else:
-        model = find_model(spec) or LocalModel(spec, None)
+    elif (model := find_model(spec)) is None:
+        hint = "get it from the hub (hf download NAME), or name a directory that holds one"
+        raise EmbeddingError(f"{printable(spec, 100)}: no embedding model on this machine", hint=hint)
     from kgsparql.models.bert import BertEmbedder  # most commands need no vectors
 
     return BertEmbedder(model) if model.name == DEFAULT_NAME else SentenceTransformerEmbedder(model)

