@@ -47,12 +47,6 @@ def lancedb(part: str = "") -> Any:
         return import_module(f"lancedb.{part}") if part else whole
 
 
-def arrow(part: str = "") -> Any:
-    """Import pyarrow, or a module of it, while another thread may be importing LanceDB, which imports it."""
-    with _importing:
-        return import_module(f"pyarrow.{part}" if part else "pyarrow")
-
-
 @contextmanager
 def _without_checks_of(package: str) -> Iterator[None]:
     """Import this package without the checks of arguments that pydantic would build for each of its functions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -20,7 +21,7 @@ import pytest
 
 import kgsparql
 from kgsparql import OxigraphGraph, open_graph
-from kgsparql.errors import CancelledError, OptionError, StoreError, StoreLockedError
+from kgsparql.errors import CancelledError, DiskFullError, OptionError, StoreError, StoreLockedError
 from kgsparql.linking.graph_indexes import KEEP_EVERY, build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.packed import PackedLabels
@@ -158,6 +159,17 @@ def test_a_cancel_stops_reading_between_two_labels(monkeypatch: pytest.MonkeyPat
         with pytest.raises(CancelledError):
             read_labels(many(100), cancel=stop, progress=show)
         assert 0 < seen[-1] < 10
+
+
+def test_labels_for_which_there_is_no_room_beside_are_an_error_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SmallConnection(sqlite3.Connection):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            self.execute("PRAGMA max_page_count = 12")
+
+    monkeypatch.setattr(sqlite3, "connect", SmallConnection)
+    with pytest.raises(DiskFullError, match="no space left"):
+        read_labels(many(1_000))
 
 
 def row(text: str) -> LabelRow:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import gc
+import heapq
 import re
+import sqlite3
 import threading
-from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
+from tempfile import gettempdir
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError, StoreError
 from kgsparql.exploration.counting import counted
-from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, in_parts
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
 from kgsparql.linking.label_index.search import (
@@ -49,11 +51,11 @@ from kgsparql.rdf.vocabulary import (
 from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.known_names import known_names, name_of_code
 from kgsparql.schema.vocabulary import GraphVocabulary
-from kgsparql.storage.lance_tables import arrow, row_tuples
+from kgsparql.storage.files import disk_full
 
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
-AT_ONCE = 50_000  # rows that are Python objects at a time; fewer never become arrays
+AT_ONCE = 50_000  # rows between which it is asked whether to stop
 
 _SEVERAL, _OF_A_VOCABULARY = 3, 30  # properties that are no predicates, at least; triples for each, at most
 
@@ -74,8 +76,6 @@ def read_labels(
     ``title`` count too when their texts tell things apart. What has no name, or only names in languages other than
     English, gets the end of its IRI too, if that means something to a person.
     """
-    was_on = gc.isenabled()
-    gc.disable()  # millions of values are made and all are kept, so it would only cost a quarter
     try:
         return _Reader(graph, progress, cancel or threading.Event()).labels()
     except EndpointTimeoutError as error:
@@ -84,9 +84,8 @@ def read_labels(
         if error.code != "E_LIMIT":
             raise
         raise too_many(graph, "they are too large for one reply") from error
-    finally:
-        if was_on:
-            gc.enable()
+    except sqlite3.Error as error:
+        raise disk_full(gettempdir()) from error
 
 
 def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
@@ -98,7 +97,7 @@ def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
 
 
 class Gathered(Generic[_Row]):
-    """Rows of texts and numbers, gathered by the million: as Arrow arrays they take a tenth of the memory of Python's.
+    """Rows of texts and numbers, gathered by the million: in a table of SQLite, which keeps of many most on the disk.
 
     >>> class Pair(NamedTuple):
     ...     word: str
@@ -110,55 +109,26 @@ class Gathered(Generic[_Row]):
 
     def __init__(self, kind: type[_Row], rows: Iterable[_Row] = ()) -> None:
         self._kind = kind
-        self._tables: list[Any] = []
-        self._few: list[_Row] = []
+        self._table = sqlite3.connect("", check_same_thread=False)
+        weakref.finalize(self, self._table.close)
+        self._table.execute(f"CREATE TABLE rows ({', '.join(kind._fields)})")
         self.extend(rows)
 
     def extend(self, rows: Iterable[_Row]) -> None:
-        """Put rows behind the others; those of another one that is gathered, in any order."""
-        if isinstance(rows, Gathered):
-            self._tables += rows._tables  # noqa: SLF001 - of this class
-            rows = rows._few  # noqa: SLF001
-        for row in rows:
-            self._few.append(row)
-            if len(self._few) == AT_ONCE:
-                self._put_away()
+        """Put rows behind the others."""
+        places = ", ".join("?" * len(self._kind._fields))
+        self._table.executemany(f"INSERT INTO rows VALUES ({places})", rows)  # noqa: S608 - only question marks
 
     def __len__(self) -> int:
-        return sum(map(len, self._tables)) + len(self._few)
+        return self._table.total_changes
 
     def __iter__(self) -> Iterator[_Row]:
-        for table in self._tables:
-            yield from self._rows_of(table.slice(at, AT_ONCE) for at in range(0, len(table), AT_ONCE))
-        yield from self._few
+        return self.in_order("rowid")
 
     def in_order(self, column: str) -> Iterator[_Row]:
-        """Yield the rows in the order of a column of texts."""
-        if not self._tables:
-            yield from sorted(self._few, key=attrgetter(column))
-            return
-        self._put_away()
-        self._tables = [whole := arrow().concat_tables(self._tables).combine_chunks()]
-        places = arrow("compute").sort_indices(whole[column])
-        yield from self._rows_of(map(whole.take, in_parts(places, AT_ONCE)))
-
-    def _put_away(self) -> None:
-        if self._few:
-            columns = [_arrow_column(values) for values in zip(*self._few, strict=True)]
-            self._tables.append(arrow().table(columns, names=list(self._kind._fields)))
-            self._few = []
-
-    def _rows_of(self, tables: Iterable[Any]) -> Iterator[_Row]:
-        return (self._kind._make(row) for table in tables for row in row_tuples(table))
-
-
-def _arrow_column(values: Sequence[str] | Sequence[int]) -> Any:
-    """Make an Arrow array; ``pyarrow.array`` would import pandas, which takes longer than to read 100,000 names."""
-    if isinstance(values[0], int):
-        return arrow().Array.from_buffers(arrow().int64(), len(values), [None, arrow().py_buffer(array("q", values))])
-    texts = arrow("lib").StringBuilder()
-    texts.append_values(values)
-    return texts.finish()
+        """Yield the rows in the order of a column."""
+        select = f"SELECT * FROM rows ORDER BY {column}, rowid"  # noqa: S608 - the name of a field
+        yield from map(self._kind._make, self._table.execute(select))
 
 
 class _Read(NamedTuple):
@@ -216,14 +186,11 @@ class _Reader:
             pages = Query.load("index_pages").bind(predicate=to_pages, other=to_pages)
             self.pages.update(_term_value(solution["page"]) for solution in self._polled_solutions(pages))
         self._read_texts(triples.keys())
-        degrees = self._waited_for(counting)
-        self.found.extend(degrees)
-        self.found.extend(map(_Read, self.kinds))
-        rows = Gathered(LabelRow)
-        for iri, found in groupby(self.found.in_order("iri"), attrgetter("iri")):
-            if iri not in self.nameless:
-                rows.extend(self._rows_of_one(iri, list(found)))
-        return rows
+        degrees, by_iri = self._waited_for(counting), attrgetter("iri")
+        parts = self.found.in_order("iri"), degrees.in_order("iri"), map(_Read, sorted(self.kinds))
+        groups = groupby(heapq.merge(*parts, key=by_iri), by_iri)
+        named = (self._rows_of_one(iri, list(found)) for iri, found in groups if iri not in self.nameless)
+        return Gathered(LabelRow, chain.from_iterable(named))
 
     def _read_degrees(self, used: Collection[str]) -> Gathered[_Read]:
         """Count in how many triples each IRI is: in an adjacency, whose building takes less time than the query."""
