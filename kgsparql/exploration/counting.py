@@ -19,7 +19,7 @@ from kgsparql.exploration.batched_select import (
     skipping,
     union_of,
 )
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions, StatedSizes
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
@@ -133,9 +133,10 @@ def graph_info(graph: KnowledgeGraph, labels: Labels, prefixes: PrefixMap, *, sh
     counter = _Counter(graph)
     if graph.is_remote:
         graph.select(Query.load("any"))  # an unreachable endpoint is an error, not a list of missing counts
+        counter.said = graph.sizes
     triples, predicates = counter.triples_and_predicates(shown + 1)
     named, graphs = counter.named_graphs(shown + 1)
-    classes = counter.counts("classes", Query.load("info_classes").limit(shown + 1))
+    classes = counter.counts("classes", Query.load("info_classes"), shown + 1)
     commonest = {"classes": classes, "predicates": predicates}
     cuts = [Cut("named graphs", shown, graphs)] if len(named) > shown else []
     cuts += [Cut(what, shown) for what, rows in commonest.items() if len(rows) > shown]
@@ -149,10 +150,14 @@ def graph_info(graph: KnowledgeGraph, labels: Labels, prefixes: PrefixMap, *, sh
 
 @dataclass(slots=True)
 class _Counter:
-    """Counts in a graph. What an endpoint cannot do is ``missing``; of a graph on this machine it is an error."""
+    """Counts in a graph. What an endpoint cannot do is ``missing``; of a graph on this machine it is an error.
+
+    What an endpoint has ``said`` that it holds is not counted.
+    """
 
     graph: KnowledgeGraph
     missing: dict[str, str] = field(default_factory=dict)
+    said: StatedSizes = field(default_factory=StatedSizes)
 
     def triples_and_predicates(self, most: int) -> tuple[int | None, Sequence[tuple[Term, int]]]:
         """Count the triples, and the commonest predicates: of a graph in this process, all from one query."""
@@ -162,8 +167,10 @@ class _Counter:
         if self.graph.is_embedded:
             counts = _predicate_counts(self._select_counts("predicates", Query.load(f"index_predicates{kind}")))
             return sum(counts.values()), list(counts.items())[:most]
-        triples = self._counted_number("triples", Query.load(f"info_triples{kind}"))
-        return triples, self.counts("predicates", Query.load(f"info_predicates{kind}").limit(most))
+        is_said = self.said.stated("predicate") is not None
+        whole = [*self.said.counts.get("all", {}).values()] if is_said else []
+        triples = whole[0] if whole else self._counted_number("triples", Query.load(f"info_triples{kind}"))
+        return triples, self.counts("predicates", Query.load(f"info_predicates{kind}"), most)
 
     def named_graphs(self, most: int) -> tuple[list[str], int | None]:
         """Find the names of some named graphs, and the number of all where there are as many.
@@ -178,9 +185,12 @@ class _Counter:
         more = len(named) == most
         return named, self._counted_number("named graphs", Query.load("info_graph_count")) if more else len(named)
 
-    def counts(self, what: str, query: Query) -> list[tuple[Term, int]]:
-        """Count terms."""
-        return [(solution["term"], whole_number(solution["count"])) for solution in self._select_counts(what, query)]
+    def counts(self, what: str, query: Query, most: int) -> list[tuple[Term, int]]:
+        """Count terms, the commonest first."""
+        if said := self.said.stated("class" if what == "classes" else "predicate"):
+            return [*said.items()][:most]
+        found = self._select_counts(what, query.limit(most))
+        return [(solution["term"], whole_number(solution["count"])) for solution in found]
 
     def described(
         self, what: str, counts: Sequence[tuple[Term, int]], labels: Labels, prefixes: PrefixMap

@@ -28,7 +28,7 @@ from kgsparql.errors import (
     is_about_the_query,
 )
 from kgsparql.events import Tell, ignore
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions, StatedSizes
+from kgsparql.graphs.graph import BOUND, VOID, KnowledgeGraph, Solution, Solutions, StatedSizes
 from kgsparql.graphs.profiles import (
     UNKNOWN,
     EndpointProfile,
@@ -37,7 +37,7 @@ from kgsparql.graphs.profiles import (
     known_endpoints,
 )
 from kgsparql.graphs.protocol.linker import LINKER, found_entities, linker_parameters
-from kgsparql.graphs.protocol.replies import solutions
+from kgsparql.graphs.protocol.replies import solutions, triples
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
 from kgsparql.http.address import Address
@@ -205,7 +205,9 @@ class EndpointGraph(KnowledgeGraph):
 
     @property
     def sizes(self) -> StatedSizes:
-        """What a description in its graph says that it holds; looked up once."""
+        """What its service description, or one in its graph, says that it holds; looked up once."""
+        if self.probe.sizes is None:
+            self.find_out()  # it may say it there
         if self.probe.sizes is None:
             self.probe.sizes = StatedSizes()
             with suppress(EndpointReplyError):  # it is none of the question's queries
@@ -367,7 +369,7 @@ class EndpointGraph(KnowledgeGraph):
         try:
             own = replace(limits, timeout_s=most_s, deadline=time.monotonic() + most_s, keep_s=_CHECKED_EVERY_S)
             asked = self._from_now_on() if probe.is_doubted else self
-            reply, _ = asked._send_query(Query("service_description", ""), "DESCRIPTION", own)  # noqa: SLF001 - of this class
+            reply, request = asked._send_query(Query("service_description", ""), "DESCRIPTION", own)  # noqa: SLF001 - of this class
         except (CancelledError, BudgetExceededError):
             raise
         except KgsparqlError as error:
@@ -383,6 +385,10 @@ class EndpointGraph(KnowledgeGraph):
             probe.profile = probe.known.on(engine or UNKNOWN)
         probe.is_doubted = False
         probe.server = printable(reply.headers.get("server", ""), 120)
+        if is_rdf and VOID in description:
+            with suppress(EndpointReplyError):  # what is wrong with it says nothing
+                sizes = StatedSizes.described(triples(reply, request), self)
+                probe.sizes = sizes if sizes.counts else None
 
 
 def endpoint_json(graph: EndpointGraph) -> Json:

@@ -22,10 +22,15 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
+from kgsparql.exploration.counting import graph_info
+from kgsparql.graphs.graph import VOID, KnowledgeGraph
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, GraphQueries, check, is_nothing, serialise, why_nothing
+from kgsparql.graphs.user_query.checking import Form
+from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.http.transport import media_type
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import XSD, Json, Literal, PrefixMap, iri, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import SPARQL_PATH
 
@@ -45,8 +50,11 @@ _MEDIA_TYPES = {
 _STATUSES = {"E_SYNTAX": 400, "E_FORBIDDEN_QUERY": 403, "E_OPTION": 406, "E_TIMEOUT": 504}
 _STATUSES_BY_EXIT = {2: 400, 5: 502}
 _OVER_LIMIT = {"length": 413, "waiting": 503, "memory": 500}
+_NO_QUERY = "there is no query: send it as query=…"
 _READ_ONLY = "this endpoint is read-only: it runs SELECT, ASK, CONSTRUCT and DESCRIBE"
 _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
+_MOST_DESCRIBED = 1_000  # named graphs, classes and predicates
+_DESCRIBED_BY = {"sd": "http://www.w3.org/ns/sparql-service-description#", "void": VOID}
 _XML_START = re.compile(rb"\A<\?xml[^>]*\?>\s*")
 
 
@@ -67,8 +75,10 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
     try:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
+        if text is None and request.method == "GET" and not request.scope["query_string"]:
+            return await _description_response(queries, request)
         if text is None:
-            raise InputError("there is no query: send it as query=…")
+            raise InputError(_NO_QUERY)
         return await _result_response(queries, request, text)
     except KgsparqlError as error:
         refused: Any = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
@@ -77,6 +87,15 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
         hint = "start from an IRI, or ask for less" if isinstance(error, QueryTimeoutError) else error.hint
         headers = {503: {"Retry-After": "5"}, 413: {"Connection": "close"}}.get(status, {})
         return PlainTextResponse("\n".join(filter(None, (error.message, hint))) + "\n", status, headers)
+
+
+async def _description_response(queries: BoundedQueries, request: Request) -> Response:
+    """Say what the endpoint is and holds, where nothing is asked."""
+    form = best_offered_types(",".join(request.headers.getlist("accept")), _offered_types("CONSTRUCT"))
+    if form is None:
+        raise InputError(_NO_QUERY)
+    content = await run_in_threadpool(queries.description, str(request.url), form)
+    return Response(content, headers={"Content-Type": _MEDIA_TYPES[form][0], "Vary": "Accept"})
 
 
 async def _result_response(queries: BoundedQueries, request: Request, text: str) -> Response:
@@ -162,8 +181,8 @@ def _with_cut(content: bytes, cut: str, form: str) -> bytes:
 
 def _chosen_format(request: Request, query: CheckedQuery) -> str:
     """Choose the format that the client likes best, of those that there are."""
-    offered = {form: _MEDIA_TYPES[form] for form in FORMATS[query.form] if form in _MEDIA_TYPES}
-    form = best_offered(",".join(request.headers.getlist("accept")), offered)
+    offered = _offered_types(query.form)
+    form = best_offered_types(",".join(request.headers.getlist("accept")), offered)
     if form is None:
         raise InputError(
             f"the result of {query.form} is written as {', '.join(own for own, *_ in offered.values())}", refused=406
@@ -171,13 +190,17 @@ def _chosen_format(request: Request, query: CheckedQuery) -> str:
     return form
 
 
-def best_offered(accept: str, offered: Mapping[str, Sequence[str]]) -> str | None:
+def _offered_types(form: Form) -> Mapping[str, Sequence[str]]:
+    return {one: _MEDIA_TYPES[one] for one in FORMATS[form] if one in _MEDIA_TYPES}
+
+
+def best_offered_types(accept: str, offered: Mapping[str, Sequence[str]]) -> str | None:
     """Choose the format that an ``Accept`` header likes best; of equals the first that is offered.
 
     Of an unknown name nothing is liked, nor what has a quality that is no number; an empty header likes everything.
 
     >>> offered = {"json": ["application/sparql-results+json", "application/json"], "csv": ["text/csv"]}
-    >>> [best_offered(accept, offered) for accept in ("", "text/*;q=.5", "application/json, text/csv", "a/b")]
+    >>> [best_offered_types(accept, offered) for accept in ("", "text/*;q=.5", "application/json, text/csv", "a/b")]
     ['json', 'csv', 'json', None]
     """
     ranges = sorted(_ranges_of(accept or "*/*"), key=lambda one: one[0].count("*"))  # the most specific counts
@@ -195,6 +218,26 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
         name, _, parameters = part.partition(";")
         quality = re.search(r"\bq\s*=\s*(\d+\.?\d*|\.\d+|)", parameters)
         yield name.strip(), 1.0 if quality is None else float(quality[1] or 0)
+
+
+def _description_lines(url: str, facts: Json) -> Iterator[str]:
+    """Yield the triples that describe an endpoint, and the default graph with what was counted in it."""
+    sd, void, type_ = _DESCRIBED_BY["sd"], _DESCRIBED_BY["void"], f"<{RDF_TYPE.value}>"
+    formats = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "Turtle", "N-Triples")
+    yield f"_:service {type_} <{sd}Service> .\n_:service <{sd}endpoint> {iri(url)} .\n"
+    yield f"_:service <{sd}supportedLanguage> <{sd}SPARQL11Query> .\n"
+    yield f"_:service <{sd}feature> <{sd}UnionDefaultGraph> .\n"
+    yield from (f"_:service <{sd}resultFormat> <http://www.w3.org/ns/formats/{one}> .\n" for one in formats)
+    yield f"_:service <{sd}defaultDataset> _:dataset .\n_:dataset <{sd}defaultGraph> _:graph .\n"
+    for at, name in enumerate(facts.get("named_graphs", ())):
+        yield f"_:dataset <{sd}namedGraph> _:named{at} .\n_:named{at} <{sd}name> {iri(name)} .\n"
+    if facts:
+        yield f"_:graph {type_} <{void}Dataset> .\n_:graph <{void}triples> {Literal(facts['triples'])} .\n"
+    for what, kind, counted in (("classes", "class", "entities"), ("predicates", "property", "triples")):
+        for at, one in enumerate(facts.get(what, ())):
+            part = f"_:{kind}{at}"
+            yield f"_:graph <{void}{kind}Partition> {part} .\n{part} <{void}{kind}> {one['term']} .\n"
+            yield f"{part} <{void}{counted}> {Literal(one['count'])} .\n"
 
 
 class BoundedQueries(ClosedAtExit):
@@ -217,6 +260,19 @@ class BoundedQueries(ClosedAtExit):
         self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
         self._knowledge = knowledge
+        self._describing = threading.Lock()
+        self._described: tuple[KnowledgeGraph, Json] | None = None
+
+    def description(self, url: str, form: str) -> bytes:
+        """Write a SPARQL 1.1 service description, with VoID of a graph on this machine, which is counted once."""
+        graph = self._knowledge.graph
+        with self._describing:
+            if self._described is None or self._described[0] is not graph:
+                count = partial(graph_info, graph, lambda _: {}, PrefixMap({}), shown=_MOST_DESCRIBED)
+                self._described = graph, count() if graph.is_embedded else {}
+            lines = [*_description_lines(url, self._described[1])]
+        result = QueryResult("CONSTRUCT", "".join(lines).encode(), len(lines))
+        return serialise(result, form, prefixes=PrefixMap({**_DESCRIBED_BY, "xsd": XSD}))
 
     def close(self) -> None:
         """End the queries that still run."""

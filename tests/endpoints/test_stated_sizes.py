@@ -9,11 +9,13 @@ import pytest
 
 import kgsparql
 from benchmarks.wikidata_service import simulated
-from kgsparql import UNKNOWN, Answer, EndpointGraph, KnowledgeBase, PrefixMap, open_graph
+from kgsparql import UNKNOWN, Answer, EndpointGraph, KnowledgeBase, PrefixMap, Query, open_graph
 from kgsparql.exploration.counting import graph_info
+from kgsparql.graphs.graph import StatedSizes
 from tests.endpoints.proxy import Proxy, Response, Seen
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.world import NOBEL
+from tests.serving.sparql_server import sparql_server
+from tests.world import NOBEL, graph_of
 
 Opened = Callable[[str], AbstractContextManager[Proxy]]
 PREFIXES = """
@@ -26,6 +28,7 @@ void:triples 30000000 ;
   void:propertyPartition [ void:property rdfs:label ; void:triples 900 ],
     [ void:property dbo:birthPlace ; void:triples 1500000 ] .
 """
+HERE = EndpointGraph("http://e.org/sparql")
 COUNTED = "How many scientists are there?"
 NOT_COUNTED = "this may not be all: 'scientist' was not counted: the endpoint says that there are"
 
@@ -39,6 +42,19 @@ class Describing(Proxy):
         if request.asks_for_description:
             return Response(200, "OK", {"Content-Type": "text/turtle"}, self.description.encode())
         return super().ask_engine(request, headers)
+
+
+@pytest.fixture
+def describing(tmp_path: Path) -> Callable[[str], AbstractContextManager[Describing]]:
+    """The Nobel graph behind a proxy with a description of its own."""
+
+    @contextmanager
+    def opened(description: str) -> Iterator[Describing]:
+        with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url, Describing(url) as proxy:
+            proxy.description = description
+            yield proxy
+
+    return opened
 
 
 @pytest.fixture
@@ -142,3 +158,65 @@ def test_classes_of_a_wikibase_are_not_counted_either(tmp_path: Path, monkeypatc
         assert answered(knowledge.ask("How many instances of city are there?")) == ("answered", "1", [])
         assert len([request for request in simulator.of("COUNT(") if "AS ?value" in request.query]) == 1
         assert simulator.throttled == 0
+
+
+def test_what_a_service_description_says_is_neither_counted_nor_asked_for(
+    describing: Callable[[str], AbstractContextManager[Describing]],
+) -> None:
+    with describing(Describing.description) as proxy:
+        knowledge = kgsparql.open(proxy.url, embedder="none")
+        status, label, gaps = answered(knowledge.ask(COUNTED))
+        assert (status, label, gaps[0].startswith(f"{NOT_COUNTED} 2,000,000")) == ("partial", "2000000", True)
+        assert not proxy.of("void#"), "it is in the description"
+        assert not counts_sent(proxy)
+        assert len(proxy.probes) == 1
+        told = knowledge.info()
+        assert (told["triples"], [(one["curie"], one["count"]) for one in told["classes"]]) == (
+            30_000_000, [("dbo:Scientist", 2_000_000), ("dbo:City", 98)],
+        )  # fmt: skip
+        assert not proxy.of("GROUP BY")
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "<#all> void:triples",
+        "[] a sd:Service .",
+        f"<#all> {LARGE} <#other> void:triples 7 .",
+        f"<#all> void:sparqlEndpoint <http://e.org/> ; {LARGE}",
+        "<#all> void:triples -3, 'many', 12345678901234567890 ; void:classPartition [ void:class dbo:City ] .",
+        "<#all> void:classPartition <#p> . <#p> void:classPartition <#all> .",
+    ],
+)
+def test_a_service_description_that_is_wrong_or_of_another_place_changes_nothing(
+    describing: Callable[[str], AbstractContextManager[Describing]], description: str
+) -> None:
+    with describing(PREFIXES + description) as proxy:
+        assert answered(kgsparql.open(proxy.url, embedder="none").ask(COUNTED)) == ("answered", "96", [])
+        assert len(proxy.of("void#")) == 1, "one in the graph is looked for"
+
+
+def test_a_description_is_read_as_a_query_would_find_it() -> None:
+    several = f"{PREFIXES} <urn:a> {LARGE} <urn:a> void:sparqlEndpoint <http://e.org/sparql> ."
+    graph = graph_of(several)
+    by_query = StatedSizes.of(graph.select(Query.load("void_sizes")), HERE)
+    assert StatedSizes.described((quad.triple for quad in graph.store), HERE) == by_query
+    assert [*by_query.counts["class"].values()] == [2_000_000, 98]
+
+
+def test_a_graph_that_kgsparql_serves_is_not_counted_by_another(tmp_path: Path) -> None:
+    file = kgsparql.open(NOBEL, embedder="none")
+    with sparql_server(file) as server, Proxy(server.url) as proxy:
+        knowledge = kgsparql.open(proxy.url, embedder="none")
+        for question in (COUNTED, "Where was Marie Curie born?"):
+            assert answered(knowledge.ask(question)) == answered(file.ask(question))
+        assert not proxy.of("void#")
+        told, expected = knowledge.info(), file.info()
+        assert told["triples"] == expected["triples"]
+        for what in ("classes", "predicates"):
+            assert [(one["term"], one["label"], one["count"]) for one in told[what]] == [
+                (one["term"], one["label"], one["count"]) for one in expected[what]
+            ]
+        assert not [
+            query for query in counts_sent(proxy) if "ORDER BY DESC(?count)" in query or "?count) WHERE" in query
+        ]

@@ -235,7 +235,7 @@ _OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is 
 _MANNERS = ("POST", "POSTDIRECTLY", "GET")
 _MAX_URL = 8_000  # bytes of the longest URL that is sent, where the profile does not say it
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_DESCRIPTION_BYTES = 2**18
+_DESCRIPTION_BYTES = 2**21  # and of the reply of a linker
 _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0
 """A connection that took longer to fail is not tried again: the user must hear soon that nobody is there."""
