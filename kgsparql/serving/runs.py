@@ -231,7 +231,14 @@ def run_words(run: Json) -> Json:
 
 def page_error(error: KgsparqlError) -> Json:
     """Make the JSON of an error for a page, without words of the command line."""
-    return {**error_json(error), "message": without_commands(error.message), "hint": without_commands(error.hint)}
+    told = {**error_json(error), "message": without_commands(error.message), "hint": without_commands(error.hint)}
+    if error.code != KgsparqlError.code:
+        return told
+    fault = {
+        "message": "a fault of kgsparql is in the way of this answer",
+        "hint": "ask it in other words, or report it",
+    }
+    return {**told, **fault, "detail": {"fault": error.message}}
 
 
 def said_by(answer: Json) -> list[Json]:

@@ -86,7 +86,7 @@ def test_a_question_is_built_from_what_is_in_the_graph(page: Page, address: str)
     page.click(".relations >> text=with a place of birth")
     page.wait_for_selector(".run:not([aria-busy]) .part")
     assert page.inner_text(".run h2") == "Nobel laureates with a place of birth"
-    assert page.inner_text(".wide + .quiet") == "70 rows"
+    assert page.inner_text(".wide + .tools [role=status]") == "70 rows"
     page.click(".part >> text=anything")
     page.click(".offered li >> text=Paris")
     page.wait_for_selector(".run h2 >> text=Nobel laureates whose place of birth is Paris")

@@ -232,6 +232,26 @@ def test_results_of_each_form_and_what_is_wrong_with_a_query(page: Page, address
     trouble.clear()  # Chromium writes refusals to its console
 
 
+def test_a_long_answer_is_filtered_sorted_and_taken_along(page: Page, address: str, ask: Ask) -> None:
+    page.goto(address)
+    ask("For each laureate, the birth place and the university")
+    page.click(".wide th >> text=place of birth")
+    places = [text for text in page.locator(".wide td:nth-child(2)").all_inner_texts() if text.isascii()]
+    assert places == sorted(places, key=lambda text: (not text, text.casefold()))  # what is empty comes last
+    assert page.get_attribute(".wide th >> nth=1", "aria-sort") == "ascending"
+    page.fill("input[type=search]", "warsaw curie")
+    assert page.inner_text(".wide ~ .tools [role=status]").startswith("1 of 114 rows")
+    assert page.locator(".wide tbody tr:visible").count() == 1
+    with page.expect_download() as saved:
+        page.click(".wide ~ .tools >> text=CSV")
+    lines = saved.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines == ["Nobel laureate,place of birth,studied at", "Marie Curie,Warsaw,University of Paris"]
+    page.click("#open-sparql")  # with the query of the answer
+    page.wait_for_selector("#sparql .CodeMirror-focused")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#sparql td >> text=Marie_Curie")
+
+
 def test_the_query_of_a_piece_of_evidence_is_opened_in_the_box(page: Page, answered: None) -> None:
     page.click(".names button.marker >> nth=0")
     page.click(".piece[data-markers=P1] >> text=Open in the SPARQL box")

@@ -12,6 +12,8 @@ from playwright.sync_api import Page, expect
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
+from kgsparql.errors import our_error
+from kgsparql.serving.runs import page_error
 from tests.model_server import ModelServer, Slow
 from tests.scripted import by_call, reader
 from tests.serving.conftest import NOBEL, SPOUSE, asked, served
@@ -266,3 +268,9 @@ def test_a_file_that_is_no_log_is_said_before_the_page_opens(tmp_path: Path) -> 
     assert done.exit_code == 4
     assert "--log names another file" in done.stderr
     assert other.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_fault_is_said_without_names_of_python() -> None:
+    told = page_error(our_error(ZeroDivisionError("by zero")))
+    assert "Error" not in f"{told['message']} {told['hint']}"
+    assert (told["code"], told["detail"]) == ("E_INTERNAL", {"fault": "ZeroDivisionError: by zero"})  # for a report

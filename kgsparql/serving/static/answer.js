@@ -1,8 +1,9 @@
 // The answer, shown as what it is: a number, yes or no, names or one table; or a doubt, and what to ask instead.
-import { button, count, el, name, number, shortened, troubleOf, valuesTable } from "./dom.js";
+import { button, count, el, name, number, shortened, troubleOf } from "./dom.js";
+import { longTable } from "./table.js";
 
 const NAMED = 10; // answers that are shown as names; more are a table
-const ROWS = 200;
+const ROWS = 1_000;
 const FEW = 2; // notes that are shown at once
 
 /**
@@ -117,9 +118,8 @@ const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } }
 
 const tableOfNames = ({ more_answers: more }, best, acts) => shownTable(["Answer"], best.slice(0, ROWS).map((one) => [[nameOf(one, acts), one.description && ` (${one.description})`]]), best.length + more);
 
-const shownTable = (columns, rows, all, isCut) => [
-  el("div", { class: "wide", tabindex: 0, role: "group", "aria-label": "Answer" }, valuesTable(columns, rows)),
-  el("p", { class: "quiet" }, rows.length < all || isCut ? `The first ${rows.length} of ${count(all, "row")}${isCut ? " and more" : ""}; the JSON and the query have all` : count(all, "row"))];
+const shownTable = (columns, rows, all, isCut) => longTable("Answer", columns, rows, {
+  more: rows.length < all || isCut ? `The first ${number(rows.length)} of ${count(all, "row")}${isCut ? " and more" : ""}; the query has all` : "" });
 
 /** What a computed answer rests on: what comes next to the best, and of how many. */
 function basis({ compared, facts, all_facts: areAll, plan }) {

@@ -51,8 +51,5 @@ export const copyButton = (text) => button("Copy", async ({ target }) => {
   target.textContent = "Copied";
 });
 
-export const valuesTable = (columns, rows) => el("table", { class: "values" }, el("thead", {}, el("tr", {}, columns.map((column) => el("th", { scope: "col" }, column)))),
-  el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value) => el("td", {}, value))))));
-
-/** Opens the SPARQL box, with a query if there is one. */
-export const box = async (query) => (await import("./sparql.js")).openBox(query);
+/** Opens the SPARQL box, with a query if there is one; one that is only offered takes no other's place. */
+export const box = async (query, isOffer) => (await import("./sparql.js")).openBox(query, isOffer);

@@ -129,7 +129,7 @@ async function about() {
   at("examples").hidden = !graph.examples.length;
 }
 
-at("open-sparql").addEventListener("click", () => box().catch(show));
+at("open-sparql").addEventListener("click", () => box(views[0]?.run.files?.rq, true).catch(show));
 addEventListener("popstate", () => open().catch(show));
 open().catch(show);
 about().catch(show);

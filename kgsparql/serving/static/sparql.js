@@ -1,14 +1,16 @@
 // The SPARQL box: a query of one's own, run read-only at /sparql. Its editor is loaded when it is first opened.
-import { button, count, el, name, put, troubleOf, valuesTable } from "./dom.js";
+import { button, count, el, name, put, troubleOf } from "./dom.js";
+import { longTable } from "./table.js";
 
 const EDITOR = "/static/vendor/yasqe-4.6.2.min";
 const SHOWN = 200;
-let opening;
+const FIRST = "SELECT * { ?s ?p ?o } LIMIT 20";
+let opening, offered = FIRST;
 
-export async function openBox(query) {
+export async function openBox(query, isOffer) {
   opening ??= make().catch((error) => { opening = null; throw error; });  // it is tried again
   const editor = await opening;
-  if (query) editor.setValue(query);
+  if (query && (!isOffer || editor.getValue() === offered)) editor.setValue(offered = query);
   editor.getWrapperElement().scrollIntoView({ block: "nearest" });
   editor.focus();
 }
@@ -41,7 +43,7 @@ async function make() {
   // YASQE would declare prefixes as prefix.cc has them; those of the graph need no declaration. Tab leaves it.
   Yasqe.defaults.autocompleters = [];
   const editor = new Yasqe(place, {
-    value: "SELECT * { ?s ?p ?o } LIMIT 20", screenReaderLabel: "SPARQL query", editorHeight: "12rem", showQueryButton: false, resizeable: false,
+    value: FIRST, screenReaderLabel: "SPARQL query", editorHeight: "12rem", showQueryButton: false, resizeable: false,
     persistenceId: null, createShareableLink: null, consumeShareLink: null, highlightSelectionMatches: false,
     extraKeys: { "Ctrl-Enter": run, "Cmd-Enter": run, Tab: false, "Shift-Tab": false },
   });
@@ -64,8 +66,8 @@ async function result(query, signal) {
   if (!results) return [String(boolean), nothing];
   const found = results.bindings;
   return [el("p", {}, count(found.length, "solution"), found.length > SHOWN && `, of which the first ${SHOWN} are shown`), nothing, missing,
-    el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Solutions" },
-      valuesTable(head.vars.map((variable) => `?${variable}`), found.slice(0, SHOWN).map((solution) => head.vars.map((variable) => solution[variable] && term(solution[variable])))))];
+    longTable("Solutions", head.vars.map((variable) => `?${variable}`), found.slice(0, SHOWN).map((solution) => head.vars.map((variable) => solution[variable] && term(solution[variable]))),
+      { csvRows: found.map((solution) => head.vars.map((variable) => solution[variable]?.value ?? "")) })];
 }
 
 function term({ type, value, datatype, "xml:lang": language }) {
