@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -20,21 +19,13 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, F
 from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
-from kgsparql.errors import InputError, IriError, why_invalid
+from kgsparql.errors import InputError, why_invalid
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, WrittenIRI, gold_terms
 from kgsparql.rdf.terms import IRI, Json, Literal, Term, Triple, iri, local_name, parse_term, printable
 
 _ABSOLUTE_IRI = re.compile(r"<.*>|[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
-_ENTITIES = {
-    "wd": "http://www.wikidata.org/entity/", "dbr": "http://dbpedia.org/resource/", "res": "http://dbpedia.org/resource/"
-}  # fmt: skip
-"""Namespaces in which an IRI is always an entity, by their usual prefixes."""
-_ENTITY = re.compile(
-    r"<(http://(?:www\.wikidata\.org/entity|dbpedia\.org/resource)/[^>\s]+)>"
-    r"|\b(wd|dbr|res):((?:\\.|[^\s;.,(){}\\]|\.(?=\w))+)"
-)
-_BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct/P31>)\s+$")
+_DBPEDIA = "http://dbpedia.org/resource/"  # whose local names are labels: those of Wikipedia
 
 
 # A number or boolean is written as in JSON.
@@ -176,7 +167,7 @@ class QaldEntry(Entry):
         return Question(
             id=self.id, text=checked_question(text),
             answers=tuple(GoldAnswer(term, _term_label(term)) for term in terms) if results else None,
-            topics=topics_in(self.query), sparql=self.query, type=self.answertype,
+            sparql=self.query, type=self.answertype,
         )  # fmt: skip
 
 
@@ -208,25 +199,6 @@ def term_of(text: str) -> Term | None:
     return iri(bare) if _ABSOLUTE_IRI.fullmatch(bare) else None
 
 
-def topics_in(sparql: str) -> tuple[Topic, ...]:
-    """Find the entities that a query over Wikidata or DBpedia names, without the classes of ``rdf:type`` and P31.
-
-    In these two graphs an IRI says whether it is an entity. DBpedia's local names are labels: those of Wikipedia.
-
-    >>> [t.label for t in topics_in("SELECT * { ?f <http://dbpedia.org/ontology/starring> dbr:Bruce_Willis }")]
-    ['Bruce Willis']
-    >>> [t.iri.value for t in topics_in("SELECT * { ?x wdt:P31 wd:Q5 . ?x wdt:P26 wd:Q42 }")]
-    ['http://www.wikidata.org/entity/Q42']
-    """
-    found = dict[IRI, None]()
-    for match in _ENTITY.finditer(sparql):
-        if not _BEFORE_CLASS.search(sparql, max(0, match.start() - 60), match.start()):
-            whole, prefix, name = match.groups()
-            with suppress(IriError):
-                found[iri(whole or _ENTITIES[prefix] + name.replace("\\", ""))] = None
-    return tuple(Topic(one, _term_label(one)) for one in found)
-
-
 def gold_of(labels: Sequence[str] | None, terms: Sequence[IRI] | None) -> tuple[GoldAnswer, ...] | None:
     """Make gold answers of a list of labels and a list of IRIs, either of which may be missing (``None``).
 
@@ -251,5 +223,5 @@ def gold_of(labels: Sequence[str] | None, terms: Sequence[IRI] | None) -> tuple[
 def _term_label(term: Term) -> str:
     """Return a literal's text; of DBpedia's names those of Wikipedia; what others are called only the graph knows."""
     if isinstance(term, IRI):
-        return local_name(term) if term.value.startswith(_ENTITIES["dbr"]) else ""
+        return local_name(term) if term.value.startswith(_DBPEDIA) else ""
     return str(getattr(term, "value", ""))

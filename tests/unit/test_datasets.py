@@ -11,7 +11,6 @@ import pytest
 from kgsparql.errors import DataError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load, sample
-from kgsparql.evaluation.question_formats import topics_in
 from kgsparql.rdf.terms import IRI, Literal
 from tests.world import FIXTURES, XSD
 
@@ -210,17 +209,6 @@ def test_qald_in_english_and_german() -> None:
     assert problem.message == "no question in en; there is one in de"
     german = load(DATASETS / "qald.json", language="de")
     assert [question.text for question in german.questions] == ["Wo mündet der Rhein?", "Wie lang ist die Elbe?"]
-
-
-def test_the_entities_of_a_query_are_its_topics() -> None:
-    for body, wanted in (
-        ("?x wdt:P50 wd:Q42 ; wdt:P31 wd:Q5", ["Q42"]),
-        ("<http://www.wikidata.org/entity/Q7> ?p ?y . ?y a <http://dbpedia.org/resource/Kind>", ["Q7"]),
-        ("res:U.S._Route_20 dbo:by dbr:Route_\\(X\\). dbr:Ulm dbo:b ?y", ["U.S._Route_20", "Route_(X)", "Ulm"]),
-        ("?x dbo:starring <http://dbpedia.org/resource/Casablanca_(film)> .", ["Casablanca_(film)"]),
-    ):
-        found = [topic.iri.value.rpartition("/")[2] for topic in topics_in(f"SELECT * {{ {body} }}")]
-        assert found == wanted, body
 
 
 def test_a_sample_is_the_same_every_time_and_equal_by_hops() -> None:
