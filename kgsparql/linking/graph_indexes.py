@@ -39,13 +39,14 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_texts, pack
-from kgsparql.linking.label_index.reading import read_labels, too_many
-from kgsparql.linking.label_index.search import Progress, Rows, recipe, silent
+from kgsparql.linking.label_index.reading import Gathered, read_labels, too_many
+from kgsparql.linking.label_index.search import LabelRow, Progress, recipe, silent
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder, Floats
+from kgsparql.rdf.terms import Json
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import digest_of, keep_newest, remove_leftovers, writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, row_tuples, table_tag
@@ -57,11 +58,8 @@ KEPT_ROWS = 1_000
 def index_directory(graph: KnowledgeGraph, parent: Path) -> Path:
     """Return where to keep the index of a graph. Other data or another recipe gives another place."""
     # A large endpoint is known by its URL: asking it for a fingerprint would count all its triples.
-    return parent / "labels" / _key_of(graph, graph.url if graph.profile.has_many_labels else graph.fingerprint)
-
-
-def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
-    return digest_of(f"{recipe(graph.naming)}\n{made_of}".encode())[:32]
+    made_of = graph.url if graph.profile.has_many_labels else graph.fingerprint
+    return parent / "labels" / digest_of(f"{recipe(graph.naming)}\n{made_of}".encode())[:32]
 
 
 def label_index(
@@ -76,7 +74,7 @@ def label_index(
     """
     if is_looked_up(graph, directory):
         return _looked_up_index(graph, embedder)
-    if (built := open_label_index(graph, directory, embedder=embedder)) is not None:
+    if (built := open_label_index(directory, embedder=embedder)) is not None:
         return built
     try:
         rows = read_labels(graph, progress=progress, cancel=cancel)
@@ -91,13 +89,13 @@ def label_index(
     if len(rows) < (1 if takes_long else KEPT_ROWS):
         return PackedLabels.of(rows, embedder)
     try:
-        index = _kept_index(graph, directory, None, progress, lambda: rows, wait_s=30.0)
+        manifest = _kept_index(graph, directory, lambda: rows, None, progress, wait_s=30.0)
     except StoreLockedError:
         raise
     except StoreError as error:  # better slow than nothing
         note(f"the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to): {error.message}")
         return PackedLabels.of(rows, embedder)
-    return open_label_index(graph, directory, embedder=embedder) or index
+    return _opened_index(directory, manifest, embedder)
 
 
 def is_looked_up(graph: KnowledgeGraph, directory: Path) -> bool:
@@ -131,33 +129,16 @@ def build_label_index(
     """
     if graph.profile.has_many_labels:
         raise too_many(graph, "its profile says that they are too many")
-    return _kept_index(graph, directory, embedder, progress, partial(read_labels, graph, progress=progress))
-
-
-def _kept_index(
-    graph: KnowledgeGraph, directory: Path, embedder: Embedder | None, progress: Progress, read: Callable[[], Rows],
-    *, wait_s: float = 0.0,
-) -> PackedLabels:  # fmt: skip
-    has_files = graph.is_embedded and all(source.source != "-" for source in graph.stored)
-    made_of = sorted(os.path.realpath(source.source) for source in graph.stored) if has_files else []
     if isinstance(embedder, CachedEmbedder):  # the index keeps the vectors itself
         embedder = embedder.embedder
-    return built_index(read, _content_of(graph), directory, embedder, progress=progress, made_of=made_of, wait_s=wait_s)
+    read = partial(read_labels, graph, progress=progress)
+    return _opened_index(directory, _kept_index(graph, directory, read, embedder, progress), embedder)
 
 
-def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
-    return {"fingerprint": graph.fingerprint, "recipe": recipe(graph.naming)}
-
-
-def open_label_index(
-    graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None
-) -> PackedLabels | None:
-    """Open the index that was built of this graph; ``None`` if there is no complete one."""
-    tables = Tables(directory)
-    manifest = tables.manifest()
-    if manifest is None or not is_of(manifest, _content_of(graph)):
-        return None
-    return opened_index(tables, manifest, embedder)
+def open_label_index(directory: Path, *, embedder: Embedder | None = None) -> PackedLabels | None:
+    """Open the index that is kept in the directory of a graph; ``None`` if there is no complete one."""
+    manifest = Tables(directory).manifest()
+    return None if manifest is None else _opened_index(directory, manifest, embedder)
 
 
 # --- All that is prepared
@@ -230,7 +211,7 @@ class GraphIndexes:
     @property
     def is_made(self) -> bool:
         """Tell whether the label index is there, so that a question need not make it."""
-        return self._linker is not None or open_label_index(self.graph, self.directory) is not None
+        return self._linker is not None or open_label_index(self.directory) is not None
 
     @property
     def index(self) -> LabelSearch:
@@ -308,7 +289,7 @@ class GraphIndexes:
         if is_looked_up(self.graph, self.directory):
             text = "looked up for each question"
         else:
-            index = open_label_index(self.graph, self.directory)
+            index = open_label_index(self.directory)
             text = (
                 "no index yet: the first question makes one" if index is None else f"{index.row_count:,} labels indexed"
             )
@@ -383,9 +364,9 @@ class LanceVectors:
         return data["text"].to_pylist(), flat.reshape(len(data), -1)
 
 
-def opened_index(tables: Tables, manifest: Mapping[str, Any], embedder: Embedder | None) -> PackedLabels:
+def _opened_index(directory: Path, manifest: Mapping[str, Any], embedder: Embedder | None) -> PackedLabels:
     """Open the index that a manifest describes; with an embedder, if it has its vectors or can make them at once."""
-    entry = None if embedder is None else manifest["vectors"].get(embedder.name)
+    tables, entry = Tables(directory), None if embedder is None else manifest["vectors"].get(embedder.name)
     # The vectors of few texts are beside those of questions, where reading them takes a second less.
     is_beside = manifest["texts"] <= EMBED_AT_ONCE and isinstance(embedder, CachedEmbedder)
     vectors = None if entry is None or is_beside else LanceVectors(tables, entry)
@@ -395,25 +376,23 @@ def opened_index(tables: Tables, manifest: Mapping[str, Any], embedder: Embedder
 # --- Building
 
 
-def built_index(
-    read: Callable[[], Rows], content: Mapping[str, Any], directory: Path, embedder: Embedder | None, *,
-    progress: Progress, made_of: Sequence[str], wait_s: float,
-) -> PackedLabels:  # fmt: skip
-    """Build an index and open it; none of the steps is done twice, so that a run which was stopped goes on.
-
-    :param content: entries of the manifest that say what the index is made of: made of anything else, it is stale.
-    :param made_of: files of the graph: older indexes of them go.
-    """
+def _kept_index(
+    graph: KnowledgeGraph, directory: Path, read: Callable[[], Gathered[LabelRow]], embedder: Embedder | None,
+    progress: Progress, *, wait_s: float = 0.0,
+) -> Json:  # fmt: skip
+    """Build an index; none of the steps is done twice, so that a run which was stopped goes on; return its manifest."""
+    has_files = graph.is_embedded and all(source.source != "-" for source in graph.stored)
+    made_of = sorted(os.path.realpath(source.source) for source in graph.stored) if has_files else []
     tables = Tables(directory)
     with writer_lock(directory, wait_s=wait_s):
         remove_leftovers(directory)
         manifest, rows = tables.manifest(), None
-        if manifest is None or not is_of(manifest, content):
+        if manifest is None:
             rows = read()
             progress("indexing labels", len(rows), len(rows))
             name = f"labels_{table_tag()}"
             counts = tables.put_blob(name, partial(pack, rows))
-            manifest = {"labels": name, "vectors": {}, **counts, **content, "made_of": made_of}
+            manifest = {"labels": name, "vectors": {}, **counts, "made_of": made_of}
             tables.publish(manifest)
         if embedder is not None and embedder.name not in manifest["vectors"]:
             texts = sorted({row.text for row in (read() if rows is None else rows)})
@@ -424,7 +403,7 @@ def built_index(
         _drop_leftovers(tables, manifest)
     if made_of:
         keep_newest(directory, MANIFEST, partial(_is_older, made_of))
-    return opened_index(tables, manifest, embedder)
+    return manifest
 
 
 def _embedded_texts(
@@ -460,11 +439,6 @@ def _embedded_texts(
             if not table.list_indices():
                 table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
     return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
-
-
-def is_of(manifest: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
-    """Tell whether the index that a manifest describes was made of this."""
-    return all(manifest.get(name) == value for name, value in content.items())
 
 
 def _is_older(made_of: Sequence[str], directory: Path) -> bool:

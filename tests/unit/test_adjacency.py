@@ -118,7 +118,7 @@ def test_odd_graphs_have_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert lengths(graph) == slow
         indexes = kgsparql.open(tmp_path / name, embedder="none").indexes
         assert [found.term for found in indexes.linker.find("Start", limit=1)] == [START] * (name == "long")
-        assert open_label_index(graph, indexes.directory) is not None  # however few labels it has
+        assert open_label_index(indexes.directory) is not None  # however few labels it has
 
 
 def add(directory: Path, triple: tuple[Any, ...]) -> Path:

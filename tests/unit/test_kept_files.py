@@ -86,7 +86,7 @@ def _label_index(directory: Path) -> None:
 
 def _found_labels(directory: Path) -> object:
     graph, embedder = _nobel(), HashedEmbedder()
-    index = open_label_index(graph, index_directory(graph, directory), embedder=embedder)
+    index = open_label_index(index_directory(graph, directory), embedder=embedder)
     if index is None or index.embedder is None:
         return ANEW
     near = index.nearest(embedder.embed(["physicist", "Paris"]), limit=5)

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal as OneOf
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,14 +54,6 @@ class LabelRow(NamedTuple):
     language: str = ""
     kind: Kind = "entity"
     degree: int = 0
-
-
-class Rows(Protocol):
-    """Rows that can be counted, and read several times."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[LabelRow]: ...
 
 
 def clean_text(text: str) -> str:
