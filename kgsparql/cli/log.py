@@ -76,34 +76,20 @@ def rate(
 
 
 @c.command
-def export(
-    log: LogOption = None,
-    form: Annotated[
-        str | None, c.format_option("jsonl has all; eval those with right answers, for kgsparql eval.")
-    ] = None,
-    output: c.OutputOption = None,
-    *,
-    told: c.MessageOptions,
-) -> None:
-    """Write the questions as JSON Lines, the oldest first; with -f eval as questions with known answers.
+def export(log: LogOption = None, output: c.OutputOption = None, *, told: c.MessageOptions) -> None:
+    """Write the questions whose right answers are known as JSON Lines, the oldest first, for `kgsparql eval`.
 
     A right answer is one that was given with rate --right, else the answer that was rated --up. Of a question that was
     rated several times, the newest counts.
     """
-    form = c.chosen_format(form, None, ("jsonl", "eval"))
     with _opened_log(log) as opened:
-        found = opened.entries(rated=form == "eval")
-    if form == "jsonl":
-        lines = [asdict(one) for one in reversed(found)]
-    else:
-        newest = {one.question.casefold(): one for one in reversed(found)}
-        known = {one.id: line for one in newest.values() if (line := one.evaluation_line()) is not None}
-        lines = list(known.values())
-        left = len(newest) - len(known)
-        told.say(f"{left:,} left out: the right answer is not known; log rate ID --right …" if left else "")
-        if not lines:
-            raise InputError("no question with a known answer", hint="rate some: kgsparql log rate ID --up")
-    c.write("".join(json_text(line) + "\n" for line in lines), output)
+        newest = {one.question.casefold(): one for one in reversed(opened.entries(rated=True))}
+    known = {one.id: line for one in newest.values() if (line := one.evaluation_line()) is not None}
+    left = len(newest) - len(known)
+    told.say(f"{left:,} left out: the right answer is not known; log rate ID --right …" if left else "")
+    if not known:
+        raise InputError("no question with a known answer", hint="rate some: kgsparql log rate ID --up")
+    c.write("".join(json_text(line) + "\n" for line in known.values()), output)
 
 
 log = c.group(

@@ -157,15 +157,16 @@ def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch:
     assert "Xyzzy" in listed[0]
     assert PHYSICS in listed[1]
     assert "Marie Curie" in listed[1]
-    assert run("log", "export", "-f", "eval").exit_code == 2
+    assert run("log", "export").exit_code == 2
     assert run("log", "rate", "1", "--up").exit_code == 0
     assert run("log").stdout.splitlines()[1].startswith("    1 + ")
-    exported = run("log", "export", "-f", "eval", "-o", questions)
+    exported = run("log", "export", "-o", questions)
     assert exported.exit_code == 0, exported.stderr
     measured = run("eval", questions, "-k", NOBEL, "-r", "path_ranking", "-q", "-o", tmp_path / "run")
     assert measured.exit_code == 0, measured.stderr
-    lines = [json.loads(line) for line in run("log", "export").stdout.splitlines()]
-    assert [(line["id"], line["is_right"]) for line in lines] == [(1, True), (2, None)]
+    lines = json.loads(run("log", "-f", "json").stdout)
+    assert [(line["id"], line["is_right"]) for line in lines] == [(2, None), (1, True)]
+    assert "log export -f is gone: it writes the questions" in run("log", "export", "-f", "eval").stderr
     assert [one["id"] for one in json.loads(run("log", "--rated", "-f", "json").stdout)] == [1]
 
 
