@@ -35,8 +35,6 @@ from kgsparql.linking.words import (
     countries,
     inflections,
     is_proper,
-    is_unspaced,
-    key_of,
     other_numbers,
     stem,
     stop_words,
@@ -339,12 +337,8 @@ class Lattice:
 
     def _text_candidates(self, exact: Sequence[LinkCandidate]) -> Iterator[LinkCandidate]:
         """Labels that share words or similar words with the question, without those that are already exact."""
-        lists = [self.search.with_words(self._searched_words(), limit=100)]
-        for run in () if self.question.isascii() else consecutive(self.content):
-            if any(is_unspaced(self.tokens[i].text[0]) for i in run):
-                lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
-        rows = [row for row in (_fused(lists) if len(lists) > 1 else lists[0]) if row not in exact_rows]
+        rows = [row for row in self.search.with_words(self._searched_words(), limit=100) if row not in exact_rows]
         for row in rows:
             found = best_fit(row.key, self.tokens, self.content, self.vocabulary, self.stops, well_spelled=self._small)
             if found is not None:
@@ -397,15 +391,3 @@ class Lattice:
                 if window[-1] in covered or window[-1] - window[0] >= len(window) + 2 or _CLAUSE.search(text):
                     break
                 yield window
-
-
-def _fused(lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
-    """Return the rows of several ranked lists, those first that are high in many of them.
-
-    Source: reciprocal rank fusion, Cormack, Clarke and Büttcher (SIGIR 2009), with their k = 60.
-    """
-    scores: dict[LabelRow, float] = defaultdict(float)
-    for rows in lists:
-        for rank, row in enumerate(rows, 1):
-            scores[row] += 1 / (60 + rank)
-    return sorted(scores, key=lambda row: (-round(scores[row], 9), row))[:100]
