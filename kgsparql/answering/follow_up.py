@@ -147,6 +147,8 @@ class _Completion:
         filled = self._with_names(text)
         if opening and filled.taken and _OF_SOMETHING.match(self.before.question):  # and its homepage?
             return replace(filled, text=f"What is {filled.text.rstrip(' ?.!')}?")
+        if filled.taken and " of the " in filled.text and self._set_phrase() is not None:  # and their spouses?
+            return filled
         if opening and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None:
             return replace(made, taken=(*filled.taken, *made.taken))
         if filled.taken:
@@ -196,8 +198,13 @@ class _Completion:
         if first.lower() == "who" and rest:
             return "people", rest.removeprefix("else ")
         listing = _LISTING.match(asked)
-        if listing is None and first.lower() not in {"which", "what", "how"}:
-            return None
+        if listing is None and first.lower() not in {"which", "what", "how"}:  # a set in words: poets born in Rome
+            is_set = asked == self.before.question and first.lower() not in self.rules.asking | lexicon().auxiliaries
+            return (
+                (asked, "")
+                if is_set and any(plural(singular(one)) == one != singular(one) for one in asked.split())
+                else None
+            )
         words = (asked[listing.end() :] if listing else rest.removeprefix("many ")).split()
         at = next((n for n, word in enumerate(words, 1) if word == plural(singular(word)) != singular(word)), 0)
         clause = words[at:]
@@ -232,7 +239,8 @@ class _Completion:
                 continue
             name, end = self.rules.place.format(place=whom) if said in self.rules.places else whom, word.end()
             if is_owner and noun is not None:
-                name, end = self.rules.owner.format(owner=whom, noun=noun[0]), noun.end()
+                owned = "{noun} of {owner}" if whom.startswith("the ") else self.rules.owner
+                name, end = owned.format(owner=whom, noun=noun[0]), noun.end()
             start = word.start()
             if at and text[start - 1 : start] == "-":  # where is he: où est-il, où Pierre Curie est-il
                 start = found[at - 1].start()
@@ -260,9 +268,11 @@ class _Completion:
         others = [own for own in (*one, *topics) if self.is_person(own.term) is False]
         unknown = [own for own in (*topics, *one) if self.is_person(own.term) is None]
         is_plural = said in own.sets or (said in own.possessives and said in {"their", "leur", "leurs"})
-        if is_plural and not is_owner and (things := self._set_phrase()) is not None and self.language == "en":
+        are_few = is_plural and 1 < len(answers) <= MOST_NAMES
+        things = self._set_phrase() if is_plural and self.language == "en" else None
+        if things is not None and not (is_owner and are_few):
             return f"the {_as_phrase(things)}"
-        if is_plural and 1 < len(answers) <= MOST_NAMES:
+        if are_few:
             return listed([own.label for own in answers])
         if said in own.persons or (is_owner and said != "its"):
             found = persons or unknown or (others if said in own.things else [])
@@ -297,7 +307,7 @@ class _Completion:
         if not name or (old := self._place_replaced(preposition, name)) is None:
             return None
         start, end = old
-        if before[end:].startswith("'s"):  # what something of it was asked of
+        if "'s" in name and before[end:].startswith("'s"):  # what something of it was asked of
             return None
         if before[:start].lower().endswith("the "):
             name = re.sub("^the ", "", name, flags=re.IGNORECASE)

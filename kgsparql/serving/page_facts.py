@@ -63,8 +63,6 @@ def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
         for words, near in unknown if words
         for one in near if any(own[:1] == words[:1].casefold() for own in one.label.casefold().split())
     ]  # fmt: skip
-    if not (answer.linked or unknown):  # nothing is alike: what is nearest by meaning may be meant
-        asked = [f"What is {one.label}?" for one in linker.similar(question, limit=_MOST_INSTEAD, threshold=0.0)]
     return [printable(one, 200) for one in dict.fromkeys(asked) if one != question][:_MOST_INSTEAD]
 
 

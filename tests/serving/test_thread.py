@@ -15,6 +15,7 @@ def test_earlier_questions_stay_above_and_next_ones_are_offered(
     assert page.input_value("#question") == ""
     ask("what about Pierre Curie?")
     assert page.inner_text("#runs h2") == "Where was Pierre Curie born?"
+    assert "in the place of 'Marie Curie'" in page.inner_text(".how")
     assert page.inner_text(".past summary") == "Where was Marie Curie born? Warsaw"
     ask("Which Nobel laureates were born in Paris?")
     page.click(".next >> text=their dates of birth")
@@ -22,13 +23,14 @@ def test_earlier_questions_stay_above_and_next_ones_are_offered(
     page.wait_for_selector("#runs .run:not([aria-busy])")
     for _ in range(2):  # and as its address opens it
         expect(page.locator("#thread > details > summary")).to_have_text(
-            ["2 earlier questions", "Which Nobel laureates were born in Paris? Esther Duflo and 4 more"]
+            "3 earlier questions, the last: Which Nobel laureates were born in Paris? Esther Duflo and 4 more"
         )
         assert "likely" in page.inner_text("#runs .badge")
         assert page.eval_on_selector("#runs .answer-part", "(one) => one.getBoundingClientRect().top") < 300
         assert Axe().run(page).response["violations"] == []
         page.reload()
-    page.click("#thread > .past > summary")
+    page.click("#thread > details > summary")
+    page.click(".past >> nth=-1")
     page.wait_for_selector("#thread .run:not([aria-busy]) .names >> text=Henri Becquerel")
     assert Axe().run(page).response["violations"] == []
     page.go_back()

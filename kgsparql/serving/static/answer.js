@@ -11,11 +11,14 @@ const FEW = 2; // notes that are shown at once
  * `acts` is what may be done from here: light, open, look, ask, and take another meaning of a name.
  */
 export function answerPart(run, acts) {
-  const { answer, gaps, notes, outcome, prose, prose_title: title } = run;
+  const { answer, gaps, outcome, prose, prose_title: title } = run;
+  const followed = answer.notes.filter((note) => note.code === "follow_up").map((note) => note.text);
+  const notes = run.notes.filter((text) => !followed.includes(text));
   const marks = marksOf(acts);
   return [
     answer.error && troubleOf(answer.error),
     gaps.length ? doubted(run, acts) : sure(run, acts, marks),
+    followed.map((text) => el("p", { class: "how" }, text)),
     answer.computed && basis(answer.computed),
     outcome && el("p", { class: "outcome quiet" }, outcome),
     prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, title), spoken(prose, marks)),
@@ -80,12 +83,13 @@ export function nearestPart(run, acts) {
 }
 
 /** Buttons that ask again: other meanings of a name in doubt, names that are alike, readings in the words of the graph. */
-function asked({ linked, gaps }, again, acts) {
+function asked({ linked, gaps, status }, again, acts) {
   const doubts = new Set(gaps.filter((gap) => gap.code === "ambiguous").map((gap) => gap.words));
   const meanings = linked.flatMap((link, at) => (doubts.has(link.mention) ? link.candidates.slice(0, 4).map((one, other) =>
     button([name(one.term.label), one.description && ` (${one.description})`], () => acts.mean(at, other))) : []));
   const all = [...meanings, ...(again ?? []).map((question) => button(name(question), () => acts.ask(question)))];
-  return all.length > 0 && el("div", { class: "again", role: "group", "aria-label": "Ask instead" }, el("p", { class: "quiet" }, "Do you mean …?"), all);
+  if (!all.length) return status !== "answered" && el("p", {}, "See ", el("a", { href: "/" }, "what is in the graph"), ", and begin with that.");
+  return el("div", { class: "again", role: "group", "aria-label": "Ask instead" }, el("p", { class: "quiet" }, "Do you mean …?"), all);
 }
 
 const further = (others, acts, marks) => others.length > 0 && folded(count(others.length, "other candidate"), names(others, acts, marks));

@@ -18,14 +18,14 @@ export async function showThread(section, { options }, viewOf) {
     chain.unshift(run);
     after = run.options.after;
   }
-  const parts = chain.map((run) => pastPart(run, viewOf)), last = parts.pop();
+  const parts = chain.map((run) => pastPart(run, viewOf));
   section.replaceChildren();
-  put(section, parts.length > 0 && el("details", {}, el("summary", {}, count(parts.length, "earlier question")), parts), last);
-  section.hidden = !last;
+  put(section, parts.length > 1 ? el("details", {}, el("summary", {}, `${count(parts.length, "earlier question")}, the last: `, titleOf(chain.at(-1))), parts) : parts);
+  section.hidden = !parts.length;
 }
 
 function pastPart(run, viewOf) {
-  const part = el("details", { class: "past" }, el("summary", {}, name(shortened(run.answer.question, 120)), " ", el("strong", {}, name(shortBy(run)))));
+  const part = el("details", { class: "past" }, el("summary", {}, titleOf(run)));
   part.addEventListener("toggle", () => {
     const view = viewOf(run);
     part.append(view.element);
@@ -33,6 +33,8 @@ function pastPart(run, viewOf) {
   }, { once: true });
   return part;
 }
+
+const titleOf = (run) => [name(shortened(run.answer.question, 120)), " ", el("strong", {}, name(shortBy(run)))];
 
 function shortBy({ answer, gaps, said }) {
   const best = answer.answers.filter((one) => one.best).map((one) => one.term.label);
