@@ -7,16 +7,19 @@ from functools import partial
 from itertools import chain, islice
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
+from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
-from kgsparql.plans.running import NO_NUMBER, Computed
+from kgsparql.plans.running import NO_NUMBER, Computed, run
+from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
-from kgsparql.rdf.terms import Literal, Triple, printable, whole_number
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import Literal, Triple, iris_in, local_name, printable, whole_number
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
@@ -24,7 +27,6 @@ _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of mor
 _MOST_LEARNT = 200  # terms whose labels and classes an endpoint is asked for together
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
-_TIED = "more share the last place"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -59,6 +61,8 @@ def computed_retrieval(
     label = session.labels(shown_terms).__getitem__
     for own in found.left_out:
         gaps = (*gaps, not_all(own.in_words(label)))
+    if found.tied:
+        gaps = (not_all(f"{found.tied:,} more share the last place"), *gaps)
     if found.multiplied:
         one, other = found.multiplied
         gaps = (*gaps, rival(f"each {one} with each {other}", "those that belong together"))
@@ -78,11 +82,31 @@ def computed_retrieval(
     terms = found.items or dict.fromkeys(row[0] for row in found.rows)
     named = ((term, f"{label(term)} {found.units.get(term, '')}".strip()) for term in terms if term is not None)
     answers = tuple(AnswerTerm(term, text, score, (COMPUTED_MARKER,)) for term, text in named)
-    beside = ((found.retired, "deprecated left out"), (found.twins, "the same as others"), (found.tied, _TIED))
+    beside = ((found.retired, "deprecated left out"), (found.twins, "the same as others"))
     why = "".join(f"; {number:,} {session.say(told)}" for number, told in beside if number)
     why += _why_nothing(found, label, session)
     draft = _computed_draft(found, reading, value, answers, session, why=why)
     return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
+
+
+def with_rows(found: Computed, session: Session) -> Computed:
+    """Return a table of whose, when and value for the bare numbers of nodes that say these, and have no name."""
+    plan = found.plan
+    if not isinstance(plan, a.Ends) or len(found.rows) == 1:
+        return found
+    *before, last = plan.path.steps
+    items = a.Ends(plan.start, PropertyPath(tuple(before))) if before else plan.start
+    profiler = Profiler(session.graph, session.vocabulary, direction="forward", common=common_profiler(session))
+    uses = {one.step: one for one in profiler(items).uses if one.most == 1}
+    nodes, kinds = iris_in(profiler.sample(items)), {one.kind for one in uses.values()}
+    called = session.labels([*nodes, *(step.predicate for step in uses)])
+    is_named = any(called[node] != local_name(node) for node in nodes)
+    if last not in uses or uses[last].kind != "number" or is_named or not kinds >= {"item", "date"}:
+        return found
+    measured = sorted(uses.values(), key=lambda one: (one.step == last, one.kind != "item"))
+    columns = [a.Column(called[o.step.predicate], a.Value(o.path, o.kind, o.unit), optional=True) for o in measured]
+    table = a.ItemTable(items, tuple(columns), shows_items=False)
+    return run(table, session.graph, vocabulary=session.vocabulary)
 
 
 def _cited_facts(found: Computed) -> tuple[Triple, ...]:

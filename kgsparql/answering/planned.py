@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import cast
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
+from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, with_rows
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
@@ -346,6 +346,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         computed = _names_of_blank_nodes(cast("a.ItemSet", plan), len(computed.items), session)
     if computed is None:
         return None
+    computed = with_rows(computed, session)
     made = computed_retrieval(computed, session, score=found.reading.score)
     names, is_no = tuple[Gap, ...](), computed.rows[:1] in _NOTHING
     with session.within_budget():  # a value is not lost where doubts are no longer looked for

@@ -195,8 +195,7 @@ def _all_rows(answer: Answer, form: str, knowledge: KnowledgeBase, how: AnswerOp
     from kgsparql.rendering.rows import safe_cells, table_pieces
 
     found, graph = answer.computed, knowledge.graph
-    has_more = found is not None and found.is_table and found.is_cut
-    if found is None or not has_more or form not in {"json", "csv"} or not isinstance(graph, OxigraphGraph):
+    if not (found and found.is_table and found.is_cut and form in {"json", "csv"} and isinstance(graph, OxigraphGraph)):
         return None
     made = table_pieces(answer, form, every_row(found, graph), knowledge.labels)
     return map(safe_cells, made) if how.safe_cells and form == "csv" else made

@@ -30,7 +30,7 @@ from kgsparql.reading.clauses import (
     Superlative,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import Gap, left_out_at, may_mean, not_all, other_kind, rival
+from kgsparql.reading.gaps import Gap, left_out_at, may_mean, other_kind, rival
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
@@ -300,22 +300,14 @@ class Measuring(NamedWords):
         return (doubt,) if more and len(option.path.steps) == 1 else ()
 
     def _top(self, given: Denotation, option: MeasureFit, best: Superlative) -> Denotation:
-        items, number, best = given.known, best.number, replace(best, is_largest=best.is_largest != option.is_turned)
+        items, best = given.known, replace(best, is_largest=best.is_largest != option.is_turned)
         is_few = best.number == 1 and best.rank <= _FIRST_RANKS  # the second is the first of the others, whoever ties
         for _ in range(best.rank - 1 if is_few else 0):
             items = a.Minus(items, a.Top(items, option.measure, largest=best.is_largest))
         if best.rank > 1 and not is_few:  # each of these would have all of the plan before it twice
             items = a.Minus(items, a.Top(items, option.measure, best.rank - 1, best.is_largest))
-        if best.is_share:
-            number = max(1, -(-len(self.view.members(items)) * best.number // 100))
-        top = a.Top(items, option.measure, number, largest=best.is_largest)
-        kept = given.kept(top, option.score, Match(self.texts[best.position], option.path))
-        if number > 1:  # one more, and the last of them: are they alike?
-            more = a.Minus(replace(top, number=number + 1), top)
-            last = a.Either((more, a.Top(top, option.measure, largest=not best.is_largest)))
-            if self.view.members(more) & self.view.members(a.Top(last, option.measure, largest=best.is_largest)):
-                return kept.doubted(not_all("others have just as much as the last of these"))
-        return kept
+        top = a.Top(items, option.measure, best.number, best.is_largest, Decimal(best.number if best.is_share else 0))
+        return given.kept(top, option.score, Match(self.texts[best.position], option.path))
 
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
         """What has the most of something, or the highest value of it."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import cast
 
 from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dated_patterns import dated, when
 from kgsparql.plans.expressions import (
@@ -441,7 +442,7 @@ class PlanCompiler:
             case a.Calculated(operator, left, right):
                 return calculated(operator, self.number(left), self.number(right))
             case _:
-                raise AssertionError(f"not a number: {number}")
+                raise PlanError("a number over a set is needed, and this is what each item has")
 
     def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> Measured:
         x, value = self.new("i"), self.new("v")

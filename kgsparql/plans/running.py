@@ -191,7 +191,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         left_out=found_left_out(alone, beside.select, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=compared, unread=beside.failed or found.missing,
-        tied=_tied_with_last(plan, found, beside, own), multiplied=_columns_multiplied(plan, rows),
+        tied=_tied_with_last(plan, beside, own), multiplied=_columns_multiplied(plan, rows),
         retired=_left_out_by(a.Current, alone, beside, own), twins=_left_out_by(a.Once, alone, beside, own),
         units=_units_of(rows, facts, own) if isinstance(plan, a.ItemSet) else {},
         directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
@@ -217,25 +217,25 @@ def with_shares_counted(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVo
         every = _number_of(graph.select(compiled(a.Count(part.items), vocabulary=vocabulary))) or 0
         return replace(part, number=max(1, ceil(every * part.share / 100)))
 
-    return mapped(plan, counted) if any(part.share for part in parts_of(plan, a.Top)) else plan
+    return cast("a.Plan", mapped(plan, counted))
 
 
-def _tied_with_last(plan: a.Plan, found: Solutions, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
+def _tied_with_last(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
     """Count what has the value of the last of the first so many, and is not among them."""
-    by, number, more = VALUE.name, 0, plan
-    if isinstance(plan, a.ItemTable | a.Grouped) and plan.order_by:
+    top, by = next((part for part in parts_of(plan, a.Top) if part.number > 1), None), VALUE.name
+    if isinstance(plan, a.ItemTable | a.Grouped) and plan.order_by and plan.limit:
         columns = plan.measured if isinstance(plan, a.ItemTable) else plan.columns
         by = f"column{[one.name for one in columns].index(plan.order_by if isinstance(plan.order_by, str) else '')}"
-        number = plan.limit or 0
-        more = replace(plan, limit=number + _MOST_TIED)
-    elif isinstance(plan, a.Top) and plan.number > 1:
-        number, more = plan.number, replace(plan, number=plan.number + _MOST_TIED)
-    if not 0 < number <= len(found) < MOST_ROWS:
+        number, more = plan.limit, cast("a.Plan", replace(plan, limit=plan.limit + _MOST_TIED))
+    elif top is not None:
+        number, more = top.number, replace(top, number=top.number + _MOST_TIED)
+    else:
         return 0
-    every, last = graph.select(compiled(more, vocabulary=vocabulary)), found[-1].get(by)
-    names = found.variables[:1] if isinstance(plan, a.Top) else found.variables
-    shown, tied = ({tuple(map(row.get, names)) for row in rows if row.get(by) == last} for rows in (found, every))
-    return len(tied - shown)
+    each: dict[Any, Term | None] = {}
+    for place, row in enumerate(graph.select(compiled(more, vocabulary=vocabulary))):
+        each.setdefault(row.get(ITEM.name) if by == VALUE.name else place, row.get(by))
+    values = [*each.values()]
+    return values[number:].count(values[number - 1]) if values[number:] else 0
 
 
 def _columns_multiplied(plan: a.Plan, rows: Sequence[tuple[Term | None, ...]]) -> tuple[str, ...]:

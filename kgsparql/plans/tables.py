@@ -17,6 +17,7 @@ from kgsparql.plans.denotation import (
     back,
     best,
     ends,
+    of_classes,
     unplanned,
 )
 from kgsparql.plans.in_order import Ordering
@@ -352,8 +353,12 @@ class TablePlanner:
             return None
         rel = Rel(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
         ways = (one for one in self.phrases.connector.connect(key, rel) if one.doubts == key.doubts)
-        paths = (one.path for one in ways)
-        return next((a.Column(noun.head.text, a.Value(path, "item"), optional=True) for path in paths), None)
+        for path in (one.path for one in ways):
+            kinds, reached = of_classes(noun.head.classes), a.Ends(key.known, path)
+            self.phrases.view.look_for_items([others := a.Minus(reached, kinds)])
+            among = kinds if self.phrases.view.has_items(others) else None
+            return a.Column(noun.head.text, a.Value(path, "item", among=among), optional=True)
+        return None
 
     # --- in which order, and with what was measured
 

@@ -145,12 +145,6 @@ def _check_part(part: object) -> None:
             _check_columns(part)
 
 
-def _is_number(measure: Any) -> bool:
-    if isinstance(measure, a.Calculated):
-        return _is_number(measure.left) and _is_number(measure.right)
-    return isinstance(measure, a.Count | a.SummaryOf | a.Constant)
-
-
 def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: tuple[a.Kind, str]) -> None:
     (kind, unit), (other_kind, other_unit) = one, other
     if kind != other_kind and not any({kind, other_kind} <= alike for alike in _ALIKE):
@@ -194,9 +188,6 @@ def _check_columns(table: a.ItemTable | a.Grouped) -> None:
     asked = sorted_by | ({table.having[0]} if table.having is not None else set())
     for name in asked - set(names):
         raise PlanError(f"there is no column {name!r}; there are {', '.join(names)}")
-    measures = [*(one.measure for one in table.columns), *(table.having or ())[2:]]
-    if isinstance(table, a.Grouped) and not all(map(_is_number, measures)):
-        raise PlanError("a column of a group is a number over its items, and this is what each item has")
     if table.having is not None:
         name, comparison, value = table.having
         column = next(one.measure for one in table.columns if one.name == name)

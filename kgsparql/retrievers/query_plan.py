@@ -19,10 +19,16 @@ from itertools import count
 from typing import Any, cast
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.computed import computed_retrieval
+from kgsparql.answering.computed import computed_retrieval, with_rows
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.planned import plan_gaps, plan_readings, planned_retrieval, read_and_planned, says_nothing
+from kgsparql.answering.planned import (
+    plan_gaps,
+    plan_readings,
+    planned_retrieval,
+    read_and_planned,
+    says_nothing,
+)
 from kgsparql.answering.readings import HELD
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
@@ -256,7 +262,7 @@ class _PlanWriting:
         except (PlanError, QueryError) as error:
             return None, f"It could not be run: {error.message}."
         if computed.rows and computed.empty_part is None:
-            return computed, ""
+            return with_rows(computed, session), ""
         comes_to = "no" if isinstance(written.plan, a.Exists) else "nothing"
         examples = [own.example for own in computed.left_out]
         terms = terms_in(written.plan) if computed.empty_part is None else terms_in(computed.empty_part)

@@ -348,8 +348,14 @@ def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
 def test_what_is_no_plan_is_refused(plan: Any) -> None:
     names = {"C1": {"term": "<http://e.org/C>"}, "R1": {"term": "<http://e.org/r>", "kind": "number"}}
     names["R2"] = {"term": "<http://e.org/near>"}
+
+    def made() -> None:
+        read = read_plan_file({"names": names, "plan": plan})
+        check(read)
+        compiled(read)
+
     with pytest.raises(PlanError):
-        check(read_plan_file({"names": names, "plan": plan}))
+        made()
 
 
 def _has_absence(part: Any) -> bool:
