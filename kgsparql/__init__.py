@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer, AnswerTerm, Choice, Claim, Draft, InferenceStep, Retrieval
+    from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Draft, InferenceStep, ReadingChoice, Retrieval
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.answering.retriever import Retriever
     from kgsparql.answering.session import Session
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kgsparql.serving.tools import Toolbox, tools
 
 _NAMES = {
-    "answering.answer": "Answer AnswerTerm Choice Claim Draft InferenceStep Retrieval",
+    "answering.answer": "Answer AnswerTerm ReadingChoice Claim Draft InferenceStep Retrieval",
     "answering.ask_options": "AskOptions",
     "answering.retriever": "Retriever",
     "answering.session": "Session",
@@ -82,13 +82,13 @@ _NAMES = {
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "IRI", "UNKNOWN", "Answer", "AnswerTerm", "AskOptions", "BlankNode", "Budget", "Choice", "CitedTriple", "Claim",
-    "Cut", "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
+    "IRI", "UNKNOWN", "Answer", "AnswerTerm", "AskOptions", "BlankNode", "Budget", "CitedTriple", "Claim", "Cut",
+    "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
     "InferenceStep", "KgsparqlError", "KnowledgeBase", "KnowledgeGraph", "LanguageModel", "LinkedEntity", "Literal",
     "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "Prices", "PropertyPath", "Query",
-    "QueryPlan", "QueryResult", "Retrieval", "Retriever", "Session", "Solutions", "Source", "StructGPT",
-    "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "answer_to_json", "answer_to_rdflib", "open", "open_graph",
-    "open_model", "render", "to_dataframe", "tools",
+    "QueryPlan", "QueryResult", "ReadingChoice", "Retrieval", "Retriever", "Session", "Solutions", "Source",
+    "StructGPT", "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "answer_to_json", "answer_to_rdflib", "open",
+    "open_graph", "open_model", "render", "to_dataframe", "tools",
 ]  # fmt: skip
 
 

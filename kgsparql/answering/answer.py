@@ -175,7 +175,7 @@ class Reading:
 
 
 @frozen
-class Choice:
+class ReadingChoice:
     """A likely reading of a question that is in doubt.
 
     :param reading: what it takes the question for, in words.
@@ -264,7 +264,7 @@ class Answer:
     fallbacks: tuple[Fallback, ...] = ()
     is_ranked: bool = False
     gaps: tuple[Gap, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[ReadingChoice, ...] = ()
     confidence: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
     computed: Computed | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
-from kgsparql.answering.answer import Choice, Reading, Retrieval, cell_text
+from kgsparql.answering.answer import Reading, ReadingChoice, Retrieval, cell_text
 from kgsparql.answering.computed import computed_words
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.readings import put_together, readings_in, shown_terms
@@ -32,7 +32,7 @@ _MORE_LEFT_OUT = 1  # than by the reading that leaves out the least: what leaves
 class LikelyReading:
     """A reading that was followed: how it is shown, what it comes to, and what of the question it leaves out."""
 
-    choice: Choice
+    choice: ReadingChoice
     found: Retrieval
     gaps: tuple[Gap, ...]
 
@@ -93,19 +93,19 @@ def _of_best_path(found: Retrieval, session: Session) -> Retrieval:
     return replace(found, candidates=tuple(kept))
 
 
-def _choice_of(found: Retrieval, terms: Collection[Term], session: Session) -> Choice | None:
+def _choice_of(found: Retrieval, terms: Collection[Term], session: Session) -> ReadingChoice | None:
     """Say what a reading takes the question for, and what it comes to; ``None`` where it is no path and no plan."""
     made, item = found.computed, found.best_item
     if made is not None:
         labels = session.labels([*sorted(terms_in(made.plan), key=str), *made.terms], in_grace=True)
         label = labels.__getitem__
         if made.value is not None:
-            return Choice(in_words(made.plan, label), 1, (computed_words(made, label),))
+            return ReadingChoice(in_words(made.plan, label), 1, (computed_words(made, label),))
         rows = [[cell_text(cell, at, made, label) for at, cell in enumerate(row)] for row in made.rows[:_FIRST]]
-        return Choice(in_words(made.plan, label), len(made.rows), tuple(map(" | ".join, rows)))
+        return ReadingChoice(in_words(made.plan, label), len(made.rows), tuple(map(" | ".join, rows)))
     if item is None:
         return None
     plan = a.Ends(a.Items(tuple(iris_in([item.paths[0].start]))), item.paths[0].property_path)
     labels = session.labels(sorted(terms_in(plan), key=str), in_grace=True)
     first = [printable(one.shown, 120) for one in found.candidates if one.term in terms][:_FIRST]
-    return Choice(in_words(plan, labels.__getitem__), len(terms), tuple(first))
+    return ReadingChoice(in_words(plan, labels.__getitem__), len(terms), tuple(first))

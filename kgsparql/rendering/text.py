@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql import events as e
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Choice, more_text
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, ReadingChoice, more_text
 from kgsparql.dataclasses import replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.verbalising import triple_text
@@ -201,7 +201,7 @@ def _choice_lines(answer: Answer) -> Iterator[str]:
     yield "      (--reading 1 asks for the first of these)"
 
 
-def _choice_outcome(one: Choice) -> str:
+def _choice_outcome(one: ReadingChoice) -> str:
     """Say what a reading comes to: the first things, and how many more there are."""
     more = [f"and {one.count - len(one.first):,} more"] if one.count > len(one.first) else []
     return "; ".join([*(printable(text, _CHOICE) for text in one.first), *more])

@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import kgsparql
 from kgsparql import IRI, Hop, LinkedEntity, Literal, Mention, Path, Query, Triple, render
-from kgsparql.answering.answer import Answer, AnswerTerm, Choice, Claim, Fallback, Retrieval
+from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, ReadingChoice, Retrieval
 from kgsparql.answering.retriever import compose_from_templates
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.verbalising import decision_tree
@@ -175,7 +175,8 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_only_if_t
 
 
 def test_a_doubt_is_shown_as_the_readings_to_choose_from() -> None:
-    choices = (Choice("friends of Ann", 12, ("Friend 0", "Friend 1", "Friend 2")), Choice("age of Ann", 1, ("41",)))
+    friends = ReadingChoice("friends of Ann", 12, ("Friend 0", "Friend 1", "Friend 2"))
+    choices = (friends, ReadingChoice("age of Ann", 1, ("41",)))
     made = answer("No sure answer: 'old' is left out\nRanked candidates", status="partial", choices=choices)
     assert lines(made)[:6] == [
         "No sure answer: 'old' is left out",
