@@ -251,6 +251,7 @@ def _info_lines(facts: Json) -> list[str]:
         at = f"{endpoint['url']}: " if endpoint["url"] != name else ""
         lines += [f"  endpoint   {at}{endpoint['summary']}"]
         lines += [f"  dialect    text search: {endpoint['text_search']}"]
+        lines += [f"  linker     {endpoint['linker_url']}"] if endpoint["linker_url"] else []
         lines += [f"  elsewhere  -k {other}" for other in endpoint["elsewhere"]]
     for source in facts["sources"]:
         skipped = f", {counted(source['skipped'], 'bad statement')} skipped" if source["skipped"] else ""

@@ -62,7 +62,7 @@ _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers may refuse a parameter that they do not know."""
 _TOLD = (
-    "is_public", "needs_contact", "has_union", "text_search", "linker_url", "timeout_s", "concurrency", "pause_s",
+    "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s",
     "requests_per_minute", "requests_without_contact", "errors_per_minute", "max_solutions", "chunk_size", "keep_s",
     "label_predicates", "noise", "external_ids", "elsewhere",
 )  # fmt: skip
@@ -178,6 +178,11 @@ class EndpointGraph(KnowledgeGraph):
     def url(self) -> str:
         """Where it is, without credentials and keys."""
         return self._address.url
+
+    @property
+    def linker_url(self) -> str:
+        """Where its linker is, without credentials and keys; empty if it has none."""
+        return self._linker_address.url if self.profile.linker_url else ""
 
     @property
     def fingerprint(self) -> str:
@@ -400,6 +405,6 @@ def endpoint_json(graph: EndpointGraph) -> Json:
     return {
         "url": graph.url, "summary": engine_in_words(profile, server),
         "profile": None if profile.name == UNKNOWN.name else profile.name,
-        "engine": profile.engine or None, "server": server or None,
+        "engine": profile.engine or None, "server": server or None, "linker_url": graph.linker_url,
         **{k: [getattr(one, "value", one) for one in v] if isinstance(v, tuple) else v for k, v in told.items()},
     }  # fmt: skip

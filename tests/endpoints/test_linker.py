@@ -17,6 +17,7 @@ from kgsparql.errors import GraphLoadError
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.linker import Linker
+from tests.endpoints.faults import FaultServer, results
 from tests.endpoints.proxy import Proxy
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.endpoints.test_rate_limits_on_simulator import CONTACT, ITEMS
@@ -109,6 +110,24 @@ def test_a_linker_that_is_named_in_a_profile_needs_no_index_and_one_request(peop
         assert {"query": SURE, "limit": 10} in queries.values()
     assert own.headers[0]["user-agent"].startswith("kgsparql/")
     assert "authorization" not in own.headers[0]
+
+
+def test_info_says_where_the_linker_is_without_its_key(people_at: str) -> None:
+    profile = EndpointProfile(name="ours", has_union=True, linker_url="http://e.org/find?apikey=s3cret&lang=en")
+    told = KnowledgeBase(EndpointGraph(people_at, profile=profile), embedder="none").info()["endpoint"]
+    assert told["linker_url"] == "http://e.org/find?lang=en"
+    assert "s3cret" not in json.dumps(told)
+
+
+def test_redirects_of_a_linker_are_not_followed(people_at: str) -> None:
+    moved = results(b"", status="302 Found", headers=["Location: http://127.0.0.1:9/"])
+    with FaultServer(moved) as server:
+        profile = EndpointProfile(name="ours", has_union=True, linker_url=f"{server.url}/reconcile")
+        linker = Linker(EndpointLabels(EndpointGraph(people_at, profile=profile)))
+        links = linker.link(UNKNOWN_NAME)
+        (note,) = linker.notes(links)
+    assert "302" in note
+    assert [link.term.value for link in links] == ["http://e.org/w"]
 
 
 def test_what_the_endpoint_does_not_know_is_not_used(people_at: str) -> None:
