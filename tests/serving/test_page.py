@@ -250,6 +250,7 @@ def test_a_long_answer_is_filtered_sorted_and_taken_along(page: Page, address: s
     page.wait_for_selector("#sparql .CodeMirror-focused")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#sparql td >> text=Marie_Curie")
+    assert serious(page) == []
 
 
 def test_the_query_of_a_piece_of_evidence_is_opened_in_the_box(page: Page, answered: None) -> None:

@@ -43,7 +43,7 @@ async function make() {
   // YASQE would declare prefixes as prefix.cc has them; those of the graph need no declaration. Tab leaves it.
   Yasqe.defaults.autocompleters = [];
   const editor = new Yasqe(place, {
-    value: FIRST, screenReaderLabel: "SPARQL query", editorHeight: "12rem", showQueryButton: false, resizeable: false,
+    value: FIRST, screenReaderLabel: "SPARQL query", editorHeight: "auto", lineWrapping: true, viewportMargin: Infinity, showQueryButton: false, resizeable: false,
     persistenceId: null, createShareableLink: null, consumeShareLink: null, highlightSelectionMatches: false,
     extraKeys: { "Ctrl-Enter": run, "Cmd-Enter": run, Tab: false, "Shift-Tab": false },
   });
