@@ -42,7 +42,7 @@ from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nea
 from kgsparql.linking.label_index.reading import Gathered, read_labels, too_many
 from kgsparql.linking.label_index.search import LabelRow, Progress, recipe, silent
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, build_passages
+from kgsparql.linking.passages import IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder, Floats
@@ -307,12 +307,11 @@ class GraphIndexes:
         }
         return CombinedLabels(tuple(built.values()), tuple(built)) if len(built) > 1 else built[self.graph.name]
 
-    def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:
+    def index_texts(self, texts: Path) -> IndexedTexts:
         """Cut the documents of a directory into passages, and find what they mention; see :func:`build_passages`."""
         built = build_passages(
-            self.directory, texts, source=self.graph.name, passage_tokens=passage_tokens,
-            languages=self._languages, progress=self.progress,
-        )  # fmt: skip
+            self.directory, texts, source=self.graph.name, languages=self._languages, progress=self.progress
+        )
         vars(self).pop("passages", None)
         return built
 

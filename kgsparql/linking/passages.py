@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from kgsparql.dataclasses import dataclass, field, frozen
-from kgsparql.errors import InputError, LimitError, StoreError
+from kgsparql.errors import InputError, StoreError
 from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
@@ -38,7 +38,6 @@ FOLDER = "passages"
 RECIPE = "passages-2"
 """Changes whenever the passages, the mentions or the table would be made differently."""
 
-_LEAST_TOKENS, _MOST_TOKENS = 20, 2_000  # of a passage
 _OVERLAP = 4  # a quarter of a passage may be in the next one, too
 _ROWS_AT_ONCE = 5_000  # because each write makes a new version of the table
 _MOST_ROWS = 1_000_000
@@ -162,8 +161,7 @@ class IndexedTexts:
 
 
 def build_passages(
-    directory: Path, texts: Path, *, source: str, passage_tokens: int = PASSAGE_TOKENS,
-    languages: tuple[str, ...] = ("en",), progress: Progress = silent,
+    directory: Path, texts: Path, *, source: str, languages: tuple[str, ...] = ("en",), progress: Progress = silent,
 ) -> IndexedTexts:  # fmt: skip
     """Cut the documents of a directory into passages, and find the entities they mention.
 
@@ -174,24 +172,22 @@ def build_passages(
     :param source: the graph, as the user named it.
     :param languages: whose stop words name no entity, beside those of English.
     :raises InputError: if there is no such directory, or nothing in it that can be read.
-    :raises LimitError: for passages that are too short or too long.
     :raises StoreError: if there is no label index.
     :raises StoreLockedError: if another process is writing there.
     """
-    checked_tokens(passage_tokens)
     files, others = files_of(texts)
     tables, index = Tables(directory / FOLDER), Tables(directory)
     with writer_lock(directory):
         labels = index.manifest()
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
-        made_of = [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)]
+        made_of = [RECIPE, labels["labels"], " ".join(languages)]
         digest = _digest_of_files(files, texts, made_of)
         known = tables.manifest() or {}
         is_changed = known.get("digest") != digest
         if is_changed:
             gazetteer = Gazetteer(_iris_by_label(index, labels), languages=languages)
-            written = _Writer(gazetteer, passage_tokens, progress).write(tables, files, texts)
+            written = _Writer(gazetteer, progress).write(tables, files, texts)
             known = {**written, "digest": digest, "source": source, "recipe": RECIPE}
             if not known["documents"]:
                 tables.drop([known["passages"]])
@@ -202,15 +198,6 @@ def build_passages(
             tables.drop(name for name in tables.names() if name != known["passages"])
     skipped = (*others, *(Skipped(*one) for one in known["skipped"]))
     return IndexedTexts(known["documents"], known["rows"], known["mentions"], skipped, is_changed)
-
-
-def checked_tokens(passage_tokens: int) -> int:
-    """Check a number of tokens that a passage may have."""
-    if not _LEAST_TOKENS <= passage_tokens <= _MOST_TOKENS:
-        raise LimitError(
-            f"passages of {passage_tokens:,} tokens", hint=f"from {_LEAST_TOKENS:,} to {_MOST_TOKENS:,}", limit="tokens"
-        )
-    return passage_tokens
 
 
 def _digest_of_files(files: Sequence[Path], directory: Path, made_of: Sequence[str]) -> str:
@@ -240,7 +227,6 @@ class _Writer:
     """
 
     gazetteer: Gazetteer
-    passage_tokens: int
     progress: Progress
     skipped: list[tuple[str, str]] = field(default_factory=list)
     documents: int = 0
@@ -280,7 +266,7 @@ class _Writer:
         self.progress("reading documents", len(files), len(files))
 
     def _rows_of_text(self, document: str, text: str) -> Iterator[Json]:
-        for start, end in passage_spans(text, tokens=self.passage_tokens, overlap=self.passage_tokens // _OVERLAP):
+        for start, end in passage_spans(text, tokens=PASSAGE_TOKENS, overlap=PASSAGE_TOKENS // _OVERLAP):
             mentions = self.gazetteer.mentions(text[start:end])
             yield {
                 "document": document, "start": start, "end": end, "text": text[start:end],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.errors import InputError, LimitError, StoreError, StoreLockedError
+from kgsparql.errors import InputError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, Skipped, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.search import silent
@@ -160,7 +160,9 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return written
 
 
-def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase, write: Callable[..., Path]) -> None:
+def test_passages_are_found_by_what_they_mention(
+    nobel: KnowledgeBase, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     built = nobel.indexes.index_texts(FIXTURES / "texts")
     assert (built.documents, built.changed, built.skipped) == (2, True, ())
     passages = nobel.indexes.passages
@@ -180,7 +182,8 @@ def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase, write: Ca
     (passage,) = nobel.indexes.passages.read(nobel.indexes.passages.mentioning([CURIE]))
     assert (str(passage.excerpt), passage.text) == ("sub/report.txt", "Then Marie Curie spoke.")
     assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
-    nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=40)
+    monkeypatch.setattr("kgsparql.linking.passages.PASSAGE_TOKENS", 40)
+    nobel.indexes.index_texts(FIXTURES / "texts")
     passages = nobel.indexes.passages  # ordered by the rare words they share with a text
     (first,) = passages.read(passages.like("Which rubber failed on the Challenger?")[:1])
     assert "O-ring" in first.text or "Challenger" in first.text
@@ -234,23 +237,16 @@ def test_documents_that_changed_take_the_place_of_the_old_ones_unless_the_run_is
     assert tables() & before == {"kgsparql-index.json"}
 
 
-def test_other_options_make_them_anew_and_useless_ones_are_refused(nobel: KnowledgeBase, tmp_path: Path) -> None:
-    few = nobel.indexes.index_texts(FIXTURES / "texts")
-    many = nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=40)
-    assert many.changed
-    assert many.passages > few.passages
+def test_other_languages_make_them_anew(nobel: KnowledgeBase, tmp_path: Path) -> None:
     directory = nobel.indexes.directory
     for languages, is_changed in ((("en",), True), (("en",), False), (("de",), True)):  # whose stop words name nothing
         built = build_passages(directory, FIXTURES / "texts", source="g.ttl", languages=languages)
         assert built.changed == is_changed
-    for few_or_many in (19, 2_001):
-        with pytest.raises(LimitError, match="passages of"):
-            nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=few_or_many)
     with pytest.raises(StoreError, match="no label index") as caught:
         build_passages(tmp_path / "nothing", FIXTURES / "texts", source="g.ttl")
     assert caught.value.hint == "run kgsparql index first"
     with writer_lock(directory), pytest.raises(StoreLockedError):
-        nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=100)
+        nobel.indexes.index_texts(FIXTURES / "texts")
 
 
 def test_documents_of_another_state_of_the_graph_are_told_of(tmp_path: Path, write: Callable[..., Path]) -> None:
