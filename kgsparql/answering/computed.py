@@ -92,7 +92,7 @@ def computed_retrieval(
 def with_rows(found: Computed, session: Session) -> Computed:
     """Return a table of whose, when and value for the bare numbers of nodes that say these, and have no name."""
     plan = found.plan
-    if not isinstance(plan, a.Ends) or len(found.rows) == 1:
+    if not isinstance(plan, a.Ends) or not isinstance(found.rows[1:] and found.rows[0][0], Literal):
         return found
     *before, last = plan.path.steps
     items = a.Ends(plan.start, PropertyPath(tuple(before))) if before else plan.start
