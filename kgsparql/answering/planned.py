@@ -104,7 +104,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
     )
     asked, reading = told or (asked, plan(asked).plan())
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
-    reading = in_time.with_dates_left_out(in_time.with_undated(reading, asked), asked) if told is None else reading
+    reading = in_time.with_dates_left_out(in_time.with_undated(reading, asked) if told is None else reading, asked)
     if told is None and is_now and (now := in_time.now(reading, asked)) is not reading:
         reading, asked = now, replace(asked, is_definition=False)
         session.read_as(asked)
@@ -148,7 +148,14 @@ def _read_in_time(
     """Read what is said of when as the time at which something held; ``None`` where the graph does not say when."""
     for said in times_said(asked):
         if said.kind == "any":  # who served as mayor is who was mayor
-            return _read_in_time(read_question(without_time(asked, said)[0]), planner, in_time, session)
+            rest = read_question(without_time(asked, said)[0])
+            if (found := _read_in_time(rest, planner, in_time, session)) is not None:
+                return found
+            ever = in_time.ever(planner(rest).plan(), rest)
+            if ever.plan is None or ever.doubts:
+                return None
+            session.read_as(rest := replace(rest, is_definition=False))
+            return rest, ever
         read, told = without_time(asked, said)
         rest = read_question(read)
         made = in_time.at(planner(rest).plan(), rest, told)

@@ -12,7 +12,7 @@ from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import Labels, Term, Triple, printable
-from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement
+from kgsparql.rdf.vocabulary import claim_part, is_mediator
 
 _NOTHING: Labels = MappingProxyType({})
 
@@ -122,7 +122,7 @@ def with_statements(labels: Labels, ways: Iterable[Path], triples: Iterable[Trip
         part = claim_part(triple.predicate)
         if part is not None and part[0] in {"claim", "statement"}:
             node, other = (triple.object, triple.subject) if part[0] == "claim" else (triple.subject, triple.object)
-            if is_statement(node) and not is_mediator(other):
+            if not is_mediator(other):
                 sides.setdefault(node, []).append(triple)
     named = {}
     for way in ways if sides else ():

@@ -19,7 +19,7 @@ from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, iris_in
-from kgsparql.rdf.vocabulary import PREDICATE_LABEL_LINKS, claim_kind, claim_part
+from kgsparql.rdf.vocabulary import PREDICATE_LABEL_LINKS, claim_kind
 
 _PREDICATES = ("predicate", "onward", "p")
 """The variables of walked predicates, in every query that does not name its predicates."""
@@ -47,8 +47,7 @@ class IgnoredPredicates:
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
         """Ask a graph that declares its external identifiers itself: one query; a note says if the result was cut."""
         found = graph.select(Query.load("external_ids"))
-        direct = {*iris_in(solution["predicate"] for solution in found)}
-        external = (part for predicate in direct for part in _predicates_of(predicate))
+        external = iris_in(solution["predicate"] for solution in found)
         cut = f"{graph.name} cut what it says identifies things: {found.cut}; some identifiers may be missing"
         return cls(frozenset((*terms, *external)), notes=(cut,) if found.cut else ())
 
@@ -95,15 +94,6 @@ class IgnoredPredicates:
 def _kind_of_claim(predicate: IRI) -> str:
     """Return the kind of claim; ``other`` also for what a Wikibase says of its own records."""
     return "other" if predicate.value.startswith(_WIKIBASE) else claim_kind(predicate)
-
-
-def _predicates_of(direct: IRI) -> Iterable[IRI]:
-    """Return a predicate; for that of a direct claim, also those of statements of the same property."""
-    part = claim_part(direct)
-    if part is None or part[0] != "direct":
-        return (direct,)
-    before, name = direct.value.removesuffix(f"direct/{part[1]}"), part[1]
-    return (direct, *(IRI(f"{before}{kind}{name}") for kind in ("", "statement/", "qualifier/")))
 
 
 # -- The graph ----------------------------------------------------------------------------------------------------

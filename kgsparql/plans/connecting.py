@@ -187,7 +187,7 @@ class _Search:
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         for use in self.view.uses(ends(self.items, way.path)):
-            if use.step.predicate == way.last.step.predicate:
+            if self.view.profiler.vocabulary.are_one(use.step.predicate, way.last.step.predicate):
                 continue
             longer = way.then(onward := self._way(use))
             gains = sum(longer.cover) > max(sum(way.cover), sum(onward.cover)) + 1e-6

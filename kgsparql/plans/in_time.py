@@ -60,6 +60,10 @@ class TimePlanner:
             return None
         return replace(reading, plan=made, others=())
 
+    def ever(self, reading: PlannedReading, asked: Form) -> PlannedReading:
+        """Return a reading of what held at any time: of an office, who held it."""
+        return self._of_offices(reading, asked, has_time=True)
+
     def with_undated(self, reading: PlannedReading, asked: Form) -> PlannedReading:
         """Return a reading that leaves a date out, of what has dates elsewhere, as one whose facts are without any."""
         places = {at for said in times_said(asked) if said.days != (0, 0) for at in said.words}
@@ -76,7 +80,9 @@ class TimePlanner:
             days = None if chunk.entities else days_of(chunk)
             years = {day // 10_000 + more for day in days or () for more in (-1, 0, 1)}  # after 2009: from 2010
             told = {doubt.position for doubt in reading.doubts}
-            if years and not any(str(year) in written for year in years) and told.isdisjoint(chunk.span):
+            is_number = any(f"{year}.0" in written for year in years)  # the mayor of Arnsby, or of 2010
+            is_by = any(str(year) in written for year in years) and not is_number
+            if years and not is_by and told.isdisjoint(chunk.span):
                 reading = replace(reading, doubts=(*reading.doubts, *left_out_at(chunk.span)))
         return reading
 

@@ -198,8 +198,12 @@ class LabelFit:
 
     def is_other_end(self, word: str, label: str) -> bool:
         """Whether a word names the relation of a label from its other end: `narrower` for `broader`."""
-        own = self.roots(label)
-        return root(word) not in own and not own.isdisjoint(map(root, self.lexicon.other_ends(word)))
+        stems, own = {*map(stem, label.split())}, self.roots(label)
+        # Of words of one root, as `employer` and `work` are, just the one that stands there is meant.
+        return stem(word) not in stems and any(
+            (stem(one) in stems) if root(one) == root(word) else (root(one) in own and root(word) not in own)
+            for one in self.lexicon.other_ends(word)
+        )
 
     def is_narrower(self, label: str, texts: Collection[str]) -> bool:
         """Whether a label says which of several is meant, and a question does not: `first awarded in`."""

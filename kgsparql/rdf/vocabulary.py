@@ -253,11 +253,6 @@ def qualifier_value(by: IRI) -> IRI | None:
     return IRI(f"{before}{found}value/{name}") if found else None
 
 
-def is_statement(term: Term) -> bool:
-    """Tell whether a term is a statement of a Wikibase."""
-    return isinstance(term, IRI) and STATEMENT in term.value
-
-
 def is_unknown(term: Term | None) -> bool:
     """Tell whether a term stands for what nobody knows, as Wikibase writes it: there is one, and not which."""
     return isinstance(term, IRI) and "wikidata.org/.well-known/genid/" in term.value

@@ -181,7 +181,7 @@ _KEYS = {
     for table, keys in {
         "words": "accented fillers genitives objects particles perfect_with_be plural signs singular subjects than",
         "pairs": "before_numbers cognates governed relatives spellings",
-        "endings": "adjectives infinitives joints nouns owners participle plural plural_nouns verbs",
+        "endings": "adjectives infinitives joints nouns owners participle plural plural_nouns present verbs",
         "meanings": "closed adjectives names nouns verbs",
     }.items()
 }
@@ -276,6 +276,15 @@ class Glossary:
         return next(
             (hit for form in (word, *forms) if (hit := self._meaning_of_inflected(form, "verbs")) is not None), None
         )
+
+    def is_present(self, word: str) -> bool:
+        """Tell whether a form of a verb is surely of the present tense: by an ending behind the stem of an infinitive.
+
+        >>> [glossary("de").is_present(word) for word in ("arbeitet", "arbeitete", "starb")]
+        [True, False, False]
+        """
+        stems = [word.removesuffix(end) for end in self.endings["present"] if word.endswith(end)]
+        return any(stem + end in self.meanings["verbs"] for stem in stems for end in self.endings["infinitives"])
 
     def _noun_of(self, word: str) -> Meaning | None:
         """Return what a noun is; of one that is made of two words, the first tells what kind: ``Albumtitel``."""

@@ -9,6 +9,7 @@ from typing import Any
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen, replace
+from kgsparql.linking.english_forms import plural
 from kgsparql.reading.lexicon import Glossary, Lexicon
 from kgsparql.reading.parser import grammar, word_tags
 from kgsparql.reading.peg import Edge, Labelled, Lattice, RuleReader
@@ -173,8 +174,14 @@ class _Writer:
         is_past = is_have or (is_be and base in self.glossary.words["perfect_with_be"])
         if auxiliaries and not is_past:
             return auxiliaries[:1], [*auxiliaries[1:], replace(verb, english=participle if is_be else base)]
-        before, form = ["did"] * is_split, base if is_split else past
+        before, form = "did", past
+        if not auxiliaries and self.glossary.is_present(verb.said):
+            is_many = verb.said.endswith(self.glossary.endings["plural"])
+            before, form = ("do", base) if is_many else ("does", plural(base))  # as of a noun: studies
+        begun = [before] * is_split
         if base == participle and own.is_participle(base):
-            before, form = ["was"], participle
+            begun, form, is_split = ["was"], participle, False
         first = auxiliaries[0] if auxiliaries else verb
-        return [replace(first, english=written[word]) for word in before], [replace(verb, english=form)]
+        return [replace(first, english=written[word]) for word in begun], [
+            replace(verb, english=base if is_split else form)
+        ]

@@ -112,6 +112,11 @@ class GraphVocabulary:
         dated = {relation: own for relation, own in self.dated.items() if own.by is not None or relation in joined}
         return self if joined == self.joined else replace(self, joined=joined, dated=dated)
 
+    def are_one(self, *names: IRI) -> bool:
+        """Tell whether two predicates name one relation from either end by the same nodes: `member`, `works for`."""
+        one, other = ({(way.kind, frozenset((way.start, way.end))) for way in self.joined.get(p, ())} for p in names)
+        return names[0] == names[1] or not one.isdisjoint(other)
+
     def may_repeat(self, step: Step, *, is_within: bool, is_next: bool = False) -> bool:
         """Tell whether what a step leads to is meant in any number of steps.
 

@@ -292,3 +292,51 @@ def test_an_office_is_a_thing_too_and_no_memberships_are_mixed(members):
     for question in ("Was Ola Berg mayor of Brae in 2009?", "Who was mayor in 2009?"):
         answer = members.ask(question)
         assert not answer.sure or told(answer) in ({"no"}, {"Ida Moss", "Una Lee"})
+
+
+WORK = """
+@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Person a rdfs:Class ; rdfs:label "person" . :Club a rdfs:Class ; rdfs:label "club" .
+:ida a :Person ; rdfs:label "Ida Moss" . :ben a :Person ; rdfs:label "Ben Rusk" .
+:una a :Person ; rdfs:label "Una Lee" .
+:mill rdfs:label "Mill House" . :dock rdfs:label "Dock Works" .
+:owls a :Club ; rdfs:label "Owls" . :rooks a :Club ; rdfs:label "Rooks" .
+:for rdfs:label "{}"@en , "arbeitet für"@de , "trabaja para"@es . :plays rdfs:label "plays for"@en .
+:ida :for :mill {{| :from "1999"^^xsd:gYear ; :until "2005"^^xsd:gYear |}} , :dock {{| :from "2006"^^xsd:gYear |}} .
+:ben :for :dock {{| :from "2001"^^xsd:gYear ; :until "2008"^^xsd:gYear |}} .
+:una :plays :owls {{| :from "2003"^^xsd:gYear ; :until "2007"^^xsd:gYear |}} , :rooks {{| :from "2008"^^xsd:gYear |}} .
+"""
+
+
+@pytest.fixture(scope="module", params=["employer", "works for"])
+def staff(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("staff") / "staff.ttl"
+    path.write_text(WORK.format(request.param), encoding="utf-8")
+    with kgsparql.open(path, embedder="none", note=lambda _: None) as graph:
+        yield graph
+
+
+@pytest.mark.parametrize(
+    ("question", "gold"),
+    [
+        ("Who does Ida Moss work for?", {"Dock Works"}),
+        ("For whom did Ida Moss work in 2002?", {"Mill House"}),
+        ("Who worked for Dock Works in 2005?", {"Ben Rusk"}),
+        ("Who employed Ida Moss in 2002?", {"Mill House"}),
+        ("Who is the employer of Ida Moss?", {"Dock Works"}),
+        ("Did Ida Moss work for Dock Works in 2002?", {"no"}),
+        ("Für wen arbeitet Ida Moss?", {"Dock Works"}),
+        ("¿Para quién trabaja Ida Moss?", {"Dock Works"}),
+        ("Who are the players of the Owls in 2005?", {"Una Lee"}),
+    ],
+)
+def test_who_works_for_whom_is_told_from_either_end(staff, question, gold):
+    answer = staff.ask(question)
+    assert answer.sure, answer.text
+    assert told(answer) == gold
+
+
+@pytest.mark.parametrize("question", ["Who was captain of the Auk in 2003 and in 2010?", "captain Auk in 2003 or 2010"])
+def test_a_second_time_is_never_dropped(ferries, question):
+    assert not ferries.ask(question).sure
