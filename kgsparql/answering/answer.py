@@ -21,6 +21,7 @@ from kgsparql.reading.gaps import Gap
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.models.trust import Trust
+    from kgsparql.plans.algebra import Plan
     from kgsparql.plans.running import Computed
     from kgsparql.plans.writing import Label
 
@@ -167,11 +168,13 @@ class Reading:
     :param text: what it is, and what it comes to, in words.
     :param follow: finds all that it comes to; ``None`` where that is nothing.
     :param passage: a text that it is, of which words may be quoted.
+    :param plan: that it is, where it is one.
     """
 
     text: str
     follow: Callable[[], Retrieval | None]
     passage: EvidenceItem | None = None
+    plan: Plan | None = None
 
 
 @frozen

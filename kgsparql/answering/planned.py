@@ -236,7 +236,7 @@ def plan_readings(read: ReadQuestion, found: Retrieval | None, session: Session)
         if one is read.reading and found is not None and found.computed is not None:
             known = session.labels(found.computed.terms, in_grace=True)
             text = f"{text} ({computed_words(found.computed, known.__getitem__)})"
-        readings.append(Reading(text, partial(planned_retrieval, own, session)))
+        readings.append(Reading(text, partial(planned_retrieval, own, session), plan=one.plan))
     return readings
 
 

@@ -132,7 +132,8 @@ def test_a_value_stands_where_what_it_rests_on_cannot_be_read(nobel_url: str) ->
         kgsparql.open(proxy.url, embedder="none") as knowledge,
     ):
         answer = knowledge.ask(COUNTED)
-        assert len(among(proxy.requests, ("SELECT DISTINCT ?i0",))) == 1, "it was asked once"
+        refused = [seen.query for seen in among(proxy.requests, ("SELECT DISTINCT ?i0",))]
+        assert len(refused) == len({*refused}), "each was asked once: that of the answer, and of other readings"
     assert [term.label for term in answer.best] == ["3"]
     assert answer.status == "partial"
     assert answer.gaps[0].text.startswith("this may not be all: ")
