@@ -41,9 +41,9 @@ def graph_with(*triples: tuple[str, str, str | Literal]) -> KnowledgeBase:
 def test_they_are_of_four_kinds_and_each_is_answered_rightly(nobel: KnowledgeBase, questions: tuple[str, ...]) -> None:
     rights: dict[str, object] = {
         "What are the fields of work of Marie Curie?": {"chemistry", "physics"},
-        "What is the category of the award of William Henry Bragg?": {"Physics"},
         "How many people studied at Victoria University of Manchester?": "2",
         "Which chemical element is named after Ernest Rutherford?": {"rutherfordium"},
+        "What is the category of the award of William Henry Bragg?": {"Physics"},
     }
     assert questions == tuple(rights)
     for question, right in rights.items():
