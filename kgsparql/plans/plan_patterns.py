@@ -339,7 +339,11 @@ class PlanCompiler:
         match measure:
             case a.OfColumn(column, inner):
                 own, within, _ = self.columns[column]
-                return self.measured(inner, own, within)
+                found = self.measured(inner, own, within)
+                if isinstance(inner, a.HowMany):  # an empty cell has no 0
+                    known = Apply("IF", (Apply("BOUND", (own,)), found.value, self.new("none")))
+                    found = Measured(found.group, known, known)
+                return found
             case a.Value(path, kind, _, among):
                 value, holders = self.new("v"), (self.new("i"),) if path.is_long else ()
                 if (amounts := self._amounts_at(measure)) is not None:

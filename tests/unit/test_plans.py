@@ -202,7 +202,7 @@ class _Engines:
         text = compiled(plan).text
         rows = self._rows(text)
         if any(isinstance(one, a.Items) for one in parts(plan)) and any(
-            isinstance(one, a.HowMany) for one in parts(plan)
+            isinstance(one, a.HowMany | a.OfColumn) for one in parts(plan)
         ):
             return rows  # rdflib 7.6 loses what VALUES names where an OPTIONAL beside it matches only others
         other = [tuple(None if v is None else str(v) for v in row) for row in self.rdflib.query(text)]
