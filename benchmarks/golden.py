@@ -7,7 +7,7 @@ A line of ``fixtures/golden/outcomes.jsonl`` has a question, the graph that it i
 the default ones, gold, and what came of it, without a model or an embedder. Gold is a list of labels in any order, or
 of rows; ``[]`` where the graph has nothing, ``"doubt"`` where the graph does not settle it, and ``null`` where nobody
 judged: then the outcome only tells a change. A new question is a line with ``graph``, ``question`` and ``gold``; the
-option ``after`` lists the questions that it follows.
+option ``after`` lists the questions that it follows. ``choice`` is which of the readings under a doubt is right.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -61,11 +62,16 @@ def _line(question: Line, ask: Callable[..., Answer]) -> Line:
     try:
         for earlier in options.get("after", ()):
             before = ask(earlier, after=before, **own)
-        answer = ask(question["question"], after=before, budget=Budget(max_seconds=None), **own)
+        ask = partial(ask, question["question"], after=before, budget=Budget(max_seconds=None), **own)
+        answer, gold = ask(), question["gold"]
+        came = outcome(answer)
+        if answer.choices and gold not in (None, "doubt"):
+            chosen = (ask(reading=number) for number in range(1, len(answer.choices) + 1))
+            right = [verdict(gold, one, outcome(one)) == RIGHT for one in chosen]
+            came["choice"] = right.index(True) + 1 if any(right) else 0
     except Exception as error:  # noqa: BLE001 - a crash is an outcome, too
         return {**asked, "verdict": "error", "status": repr(error)}
-    came = outcome(answer)
-    return {**asked, "verdict": verdict(question["gold"], answer, came), **came}
+    return {**asked, "verdict": verdict(gold, answer, came), **came}
 
 
 def outcome(answer: Answer) -> Line:
@@ -193,6 +199,8 @@ def main() -> int:
         FILE.write_text(text, encoding="utf-8", newline="\n")
     counts = Counter(line["verdict"] for line in now).most_common()
     print(f"{len(now)} questions, {len(told)} changed; {', '.join(f'{n} {name}' for name, n in counts)}")
+    chosen = [line["choice"] for line in now if "choice" in line]
+    print(f"{sum(map(bool, chosen))} of {len(chosen)} doubts with readings have the right one among them")
     return int(given.what == "compare" and any(one.startswith("ERROR") for one in told))
 
 
