@@ -108,7 +108,8 @@ class TimePlanner:
         ]
         # A node has a name for either end of it.
         is_one = len(found) == 1 or len({self.view.members(one) for one in found}) == 1
-        return replace(reading, plan=found[0], doubts=(), others=()) if is_one else reading
+        left = [one for one in reading.doubts if one.template == LEFT_OUT and one.position not in head.span]
+        return replace(reading, plan=found[0], doubts=tuple(left), others=()) if is_one else reading
 
     def _is_office(self, path: PropertyPath, asked: Form) -> bool:
         """Whether a predicate is called as what leads to or from an office: position held, incumbent."""

@@ -340,3 +340,17 @@ def test_who_works_for_whom_is_told_from_either_end(staff, question, gold):
 @pytest.mark.parametrize("question", ["Who was captain of the Auk in 2003 and in 2010?", "captain Auk in 2003 or 2010"])
 def test_a_second_time_is_never_dropped(ferries, question):
     assert not ferries.ask(question).sure
+
+
+@pytest.mark.parametrize("words", ["when Ida Moss was 30", "when Ben Rusk was young"])
+def test_what_was_so_of_somebody_then_is_never_dropped(tmp_path, words):
+    terms = """
+:Term a rdfs:Class ; rdfs:label "term of office" . :master rdfs:label "harbour master" .
+:holder rdfs:label "holder" . :office rdfs:label "office" .
+:t1 a :Term ; :holder :ida ; :office :master ; :from "1999"^^xsd:gYear ; :until "2005"^^xsd:gYear .
+:t2 a :Term ; :holder :ben ; :office :master ; :from "2006"^^xsd:gYear .
+"""
+    (tmp_path / "terms.ttl").write_text(PREFIXES + terms, encoding="utf-8")
+    with kgsparql.open(tmp_path / "terms.ttl", embedder="none") as graph:
+        assert {one.label for one in graph.ask("Who was harbour master?").best} == {"Ida Moss", "Ben Rusk"}
+        assert not graph.ask(f"Who was harbour master {words}?").sure
