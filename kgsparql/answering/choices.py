@@ -23,7 +23,7 @@ from kgsparql.rdf.terms import Term, iris_in, printable
 from kgsparql.reading.gaps import Gap
 
 MOST_CHOICES = 3
-_FOLLOWED = 8  # readings that are followed, to see what they come to; of an endpoint those that are shown
+_FOLLOWED = 8  # readings that are followed, to see what they come to
 _FIRST = 3  # of what a reading comes to
 _MORE_LEFT_OUT = 1  # than by the reading that leaves out the least: what leaves out more is not likely
 
@@ -68,7 +68,7 @@ def chosen_by_number(number: int, found: Retrieval, session: Session) -> Retriev
 def _followed_readings(found: Retrieval, session: Session, *, walks: bool) -> Iterator[LikelyReading]:
     """Follow what was found, then the other readings; without those that lead nowhere, or where one before leads."""
     listed: Sequence[Reading] = readings_in(found, session) if found.readings is None else found.readings(walks)
-    most = MOST_CHOICES if session.graph.is_remote else _FOLLOWED
+    most = MOST_CHOICES if session.graph.profile.has_many_labels else _FOLLOWED  # a public service counts requests
     seen = set[object]()
     known = None if found.computed is None else found.computed.plan
     others = (one for one in listed[:most] if one.passage is None and (known is None or one.plan != known))

@@ -88,16 +88,17 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     """
     found, session, first = _found_in_session(retriever, session, drafts=True)
     made = with_prose(_answer_of(found, retriever, session), session)
-    if made.gaps and not session.reading and not session.notes.partial:
-        made = replace(made, choices=tuple(one.choice for one in likely_readings(first, session)))
+    if first is not None and made.gaps and not session.reading and not session.notes.partial:
+        choices = tuple(one.choice for one in likely_readings(first, session))
+        made = replace(made, choices=choices, usage={**made.usage, **session.graph.usage.to_json()})
     session.emit(Finished(status=made.status, answer=made))
     return made
 
 
 def _found_in_session(
     retriever: Retriever, session: Session, *, drafts: bool = False
-) -> tuple[Retrieval, Session, Retrieval]:
-    """Return what is found, by what a model or a person chooses; the session of it; and what is found without them.
+) -> tuple[Retrieval, Session, Retrieval | None]:
+    """Return what is found; the session of it; and what was found without a model, unless that or a person chose.
 
     :param drafts: the answer without the model is emitted before it is asked.
     """
@@ -105,7 +106,7 @@ def _found_in_session(
     found = _verified_retrieval(retriever, drafting)
     if session.reading:
         chosen = chosen_by_number(session.reading, found, drafting)
-        return _with_descriptions(without_lost_items(chosen, drafting), drafting), drafting, found
+        return _with_descriptions(without_lost_items(chosen, drafting), drafting), drafting, None
     if session.model is None or session.notes.partial:
         return found, drafting, found
     is_sure = False
@@ -132,7 +133,7 @@ def _found_in_session(
     if asking.notes.partial and not session.require_model:
         return found, _standing_draft(standing, asking, asking.notes.why_partial), found
     if made is not None:
-        return made, asking, found
+        return made, asking, None
     asked = replace(drafting, model=session.model, rounds=asking.rounds)
     if found.candidates and asking.is_trusted:
         return replace(found, gaps=(*found.gaps, NONE_FITS)), asked, found

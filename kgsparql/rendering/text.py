@@ -46,7 +46,7 @@ def without_commands(text: str) -> str:
     """Leave out of a note or a hint what only a terminal has: clauses that name commands or options of them.
 
     >>> without_commands("not looked at (other names): --fresh does; the order says little (or -e <http://e.org/1>)")
-    'not looked at (since when); the order says little'
+    'not looked at (other names); the order says little'
     >>> without_commands("kgsparql doctor tests the server; another model may do better")
     'another model may do better'
     """

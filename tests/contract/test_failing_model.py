@@ -77,9 +77,9 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(answer: Answer) -> dict[str, Any]:
-    """What is answered: all but what it cost, who was asked, and what is noted."""
+    """What is answered: all but what it cost, who was asked, what is noted, and readings that a budget is over for."""
     said = answer_to_json(answer)
-    return {name: own for name, own in said.items() if name not in {"usage", "model", "notes", "fallbacks"}}
+    return {name: own for name, own in said.items() if name not in {"usage", "model", "notes", "fallbacks", "choices"}}
 
 
 @pytest.mark.parametrize("method", METHODS)

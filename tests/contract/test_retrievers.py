@@ -453,7 +453,8 @@ def test_Q16_a_hub_stays_within_the_queries_it_may_send(ask: Ask, method: str, h
     assert len(asked.answer.evidence) > 0
     assert asked.batches <= _bounds(method, asked)["queries"]
     assert asked.answer.usage["queries"] <= 500
-    assert asked.answer.usage["rows"] <= 28_000, "nobody reads the whole hub"
+    other_readings = 5_000 * max(0, len(asked.answer.choices) - 1)
+    assert asked.answer.usage["rows"] <= 28_000 + other_readings, "nobody reads the whole hub"
     assert asked.answer.status == ("partial" if asked.answer.gaps else "answered"), "no budget ended it"
     said = ("at most", "more edges", "were walked on from")
     cuts = [note.lower() for note in asked.answer.notes if any(words in note for words in said)]

@@ -15,7 +15,6 @@ from kgsparql.errors import (
     EndpointError,
     EndpointReplyError,
     EndpointTimeoutError,
-    OptionError,
     UnreachableError,
 )
 from kgsparql.graphs.metered_graph import MeteredGraph
@@ -79,19 +78,21 @@ def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
     assert caught.value.hint == "wait 10 min"
 
 
-def test_every_request_says_who_asks_and_nobody_is_asked_who_wants_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_request_says_who_asks_and_how_they_are_reached_where_that_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     graph = EndpointGraph("https://query.wikidata.org/sparql")  # known by its URL alone
     assert (graph.profile, graph.timeout_s) == (known_endpoints().named("wikidata"), 62.0)
-    with pytest.raises(OptionError, match="how they can be reached"):
-        graph.select(ALL)
     assert EndpointGraph(graph.url, profile=UNKNOWN).profile == UNKNOWN
-    with pytest.raises(OptionError, match="how they can be reached"):
-        EndpointGraph("https://query-main.wikidata.org/sparql?key=1").select(ALL)
-    monkeypatch.setenv(CONTACT_VARIABLE, "me@example.org")
-    with FaultServer(results()) as server:
-        EndpointGraph(server.url).select(ALL)
-    (agent,) = {request.headers["user-agent"] for request in server.requests}
-    assert re.fullmatch(r"kgsparql/[\d.]+\S* \(me@example\.org(; https?://[^ )]+)?\)", agent)
+    for contact, said in (
+        ("", r"( \(https?://[^ )]+\))?"),
+        ("me@example.org", r" \(me@example\.org(; https?://[^ )]+)?\)"),
+    ):
+        monkeypatch.setenv(CONTACT_VARIABLE, contact)
+        with FaultServer(results()) as server:
+            EndpointGraph(server.url).select(ALL)
+        (agent,) = {request.headers["user-agent"] for request in server.requests}
+        assert re.fullmatch(rf"kgsparql/[\d.]+\S*{said}", agent)
 
 
 def test_E17_only_the_host_that_the_user_named_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,7 +260,7 @@ class Broken(Given):
         def follow() -> Retrieval:
             raise EndpointRateLimitError("http://example.org/sparql: status 429")
 
-        return replace(super().retrieve(session), readings=lambda: [Reading("this", follow)])
+        return replace(super().retrieve(session), readings=lambda _: [Reading("this", follow)])
 
 
 def given(*replies: Reply, retriever: type[Retriever] = Given, **options: object) -> tuple[Answer, ModelServer]:

@@ -196,7 +196,7 @@ def test_a_passage_of_a_document_shows_its_source_everywhere(nobel: KnowledgeBas
     answer = ask(nobel, None, WAR).answer
     (first, *_) = passages(answer)
     assert first.excerpt is not None
-    assert f" {first.marker}  curie.md: " in render(answer, "text")
+    assert f" {first.marker}  curie.md: " in render(answer, "text", verbose=1)
     assert f"**{first.marker}** curie.md: " in render(answer, "md")
     (said,) = (item for item in json.loads(render(answer, "json"))["evidence"] if item["marker"] == first.marker)
     source = said["source"]

@@ -245,7 +245,8 @@ def test_what_is_linked_is_told_from_what_else_may_be_meant(knowledge: Knowledge
     (note,) = [note for note in answer.notes if "things are called" in note]
     assert "<http://example.org/s1> (capital of Illinois) is linked; to take another, add -e " in note
     assert "-e http://example.org/s2 (town)" in note
-    assert "Springfield (capital of Illinois) <http://example.org/s1> (exact 1.00; or " in render(answer, "text")
+    shown = render(answer, "text", verbose=1)
+    assert "Springfield (capital of Illinois) <http://example.org/s1> (exact 1.00; or " in shown
 
 
 SEARCHING = """

@@ -127,7 +127,7 @@ class Gathered(Generic[_Row]):
 
     def in_order(self, column: str) -> Iterator[_Row]:
         """Yield the rows in the order of a column."""
-        select = f"SELECT * FROM rows ORDER BY {column}, rowid"  # noqa: S608 - the name of a field
+        select = f"SELECT {', '.join(self._kind._fields)} FROM rows ORDER BY {column}, rowid"  # noqa: S608 - the name of a field
         yield from map(self._kind._make, self._table.execute(select))
 
 
