@@ -7,15 +7,16 @@ those that lead to the same are one.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from itertools import chain
 
-from kgsparql.answering.answer import Reading, ReadingChoice, Retrieval, cell_text
+from kgsparql.answering.answer import Answer, Reading, ReadingChoice, Retrieval, cell_text
 from kgsparql.answering.computed import computed_words
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.readings import put_together, readings_in, shown_terms
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
-from kgsparql.errors import OptionError, QueryError
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, LimitError, OptionError, UnreachableError
+from kgsparql.graphs.notes import Note
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import in_words
@@ -37,12 +38,23 @@ class LikelyReading:
     gaps: tuple[Gap, ...]
 
 
-def likely_readings(found: Retrieval, session: Session) -> list[LikelyReading]:
-    """List the likely readings of a question, at most three, the one that leaves out least first."""
+def with_choices(made: Answer, found: Retrieval, session: Session) -> Answer:
+    """List under an answer in doubt the likely readings of its question; a note says where not all were followed.
+
+    :param found: what the question leads to where nobody chooses.
+    """
     followed: list[LikelyReading] = []
-    with session.within_budget(), suppress(QueryError):
-        followed += _followed_readings(found, session, walks=False)
-        followed += () if followed else _followed_readings(found, session, walks=True)
+    notes = made.notes
+    try:
+        followed += _followed_readings(found, session)
+    except (*GRAPH_FAILED, UnreachableError, LimitError, BudgetExceededError) as error:
+        notes = (*notes, Note("readings_cut", f"not every reading was followed: {error.message}"))
+    choices = tuple(one.choice for one in _likeliest(followed))
+    return replace(made, choices=choices, notes=notes, usage={**made.usage, **session.graph.usage.to_json()})
+
+
+def _likeliest(followed: Sequence[LikelyReading]) -> list[LikelyReading]:
+    """Keep at most three readings, the one that leaves out least first."""
     fewest = min((len(one.gaps) for one in followed), default=0)
     likely = [one for one in followed if len(one.gaps) <= fewest + _MORE_LEFT_OUT]
     return sorted(likely, key=lambda one: len(one.gaps))[:MOST_CHOICES]
@@ -53,7 +65,7 @@ def chosen_by_number(number: int, found: Retrieval, session: Session) -> Retriev
 
     :raises OptionError: where there is no such reading.
     """
-    likely = likely_readings(found, session)
+    likely = _likeliest([*_followed_readings(found, session)])
     if not 1 <= number <= len(likely):
         told = f"there are {len(likely)}" if len(likely) > 1 else "there is no choice"
         raise OptionError(
@@ -65,22 +77,40 @@ def chosen_by_number(number: int, found: Retrieval, session: Session) -> Retriev
     return replace(made, gaps=tuple(gap for gap in chosen.gaps if gap.code == "value"), is_judged=True)
 
 
-def _followed_readings(found: Retrieval, session: Session, *, walks: bool) -> Iterator[LikelyReading]:
-    """Follow what was found, then the other readings; without those that lead nowhere, or where one before leads."""
-    listed: Sequence[Reading] = readings_in(found, session) if found.readings is None else found.readings(walks)
-    most = MOST_CHOICES if session.graph.profile.has_many_labels else _FOLLOWED  # a public service counts requests
+def _followed_readings(found: Retrieval, session: Session) -> Iterator[LikelyReading]:
+    """Follow what was found, then the other readings; paths are looked for where nothing comes of those that are known.
+
+    Without those that lead nowhere, or where one before leads.
+    """
     seen = set[object]()
+    for walks in (False, True):
+        for one in chain((found,), _others(found, session, walks=walks)):
+            if (likely := _followed(one, seen, session)) is not None:
+                yield likely
+        if seen:
+            return
+
+
+def _others(found: Retrieval, session: Session, *, walks: bool) -> Iterator[Retrieval | None]:
+    """Follow the readings that are not what was found; fewer of a public service, which counts requests."""
+    listed: Sequence[Reading] = readings_in(found, session) if found.readings is None else found.readings(walks)
     known = None if found.computed is None else found.computed.plan
-    others = (one for one in listed[:most] if one.passage is None and (known is None or one.plan != known))
-    for one in (found, *(reading.follow() for reading in others)):
-        made = None if one is None else _of_best_path(one, session)
-        if made is None or not (terms := shown_terms(made)) or terms in seen:
-            continue
-        seen.add(terms)
-        if (choice := _choice_of(made, terms, session)) is not None and choice.reading not in seen:
-            seen.add(choice.reading)
-            is_judged = made.computed is not None or made.is_judged
-            yield LikelyReading(choice, made, made.gaps if is_judged else gaps(session, made))
+    for one in listed[: MOST_CHOICES if session.graph.profile.has_many_labels else _FOLLOWED]:
+        if one.passage is None and (known is None or one.plan != known):
+            yield one.follow()
+
+
+def _followed(found: Retrieval | None, seen: set[object], session: Session) -> LikelyReading | None:
+    """Say what a reading comes to; ``None`` for nothing, and for what was seen before."""
+    made = None if found is None else _of_best_path(found, session)
+    if made is None or not (terms := shown_terms(made)) or terms in seen:
+        return None
+    choice = _choice_of(made, terms, session)
+    if choice is None or choice.reading in seen:
+        return None
+    seen.update((terms, choice.reading))
+    is_judged = made.computed is not None or made.is_judged
+    return LikelyReading(choice, made, made.gaps if is_judged else gaps(session, made))
 
 
 def _of_best_path(found: Retrieval, session: Session) -> Retrieval:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Retrieval, Status
-from kgsparql.answering.choices import chosen_by_number, likely_readings
+from kgsparql.answering.choices import chosen_by_number, with_choices
 from kgsparql.answering.confidence import calibration, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
@@ -89,8 +89,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     found, session, first = _found_in_session(retriever, session, drafts=True)
     made = with_prose(_answer_of(found, retriever, session), session)
     if first is not None and made.gaps and not session.reading and not session.notes.partial:
-        choices = tuple(one.choice for one in likely_readings(first, session))
-        made = replace(made, choices=choices, usage={**made.usage, **session.graph.usage.to_json()})
+        made = with_choices(made, first, session)
     session.emit(Finished(status=made.status, answer=made))
     return made
 

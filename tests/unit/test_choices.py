@@ -59,3 +59,14 @@ def test_readings_that_lead_to_the_same_are_one_and_none_comes_to_nothing(nobel:
     answer = nobel.ask("Who is the father of the winner of the prize?")
     assert all(choice.count and choice.first for choice in answer.choices)
     assert len({choice.first for choice in answer.choices}) == len(answer.choices)
+
+
+def test_what_keeps_readings_from_being_followed_is_said_and_the_answer_stands(nobel: KnowledgeBase) -> None:
+    whole = nobel.ask(IN_DOUBT)
+    cut = nobel.ask(IN_DOUBT, budget=kgsparql.Budget(max_queries=whole.usage["queries"] - 3))
+    assert [note.code for note in whole.notes if note.code == "readings_cut"] == []
+    (note,) = [note for note in cut.notes if note.code == "readings_cut"]
+    assert note.startswith("not every reading was followed: ")
+    assert (cut.gaps, cut.values, list(cut.evidence)) == (whole.gaps, whole.values, list(whole.evidence))
+    assert set(cut.choices) < set(whole.choices)
+    assert cut.choices

@@ -317,6 +317,7 @@ def test_what_a_model_knows_itself_is_asked_only_where_nothing_is_found_and_that
 
 def test_an_endpoint_that_fails_while_what_was_chosen_is_followed_leaves_the_draft() -> None:
     made, _ = given(chose(1), retriever=Broken)
-    (note,) = made.notes
+    note, other = made.notes
     assert note.endswith("the answer is the one without it: http://example.org/sparql: status 429")
+    assert other == "not every reading was followed: http://example.org/sparql: status 429"
     assert (made.error, made.best[0].label) == (None, "Columba")
