@@ -229,7 +229,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             model=asking.model, require_model=asking.require_model, writer=asking.model if asking.prose else None,
             allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
             given=given, passages=self.indexes.passages, direction=asking.direction,
-            min_confidence=asking.min_confidence, reading=asking.reading,
+            min_confidence=asking.min_confidence, reading=asking.reading, choices=asking.choices,
         )  # fmt: skip
         if asking.model is not None and asking.trial:
             from kgsparql.retrievers._trial import admitted  # not needed without a model

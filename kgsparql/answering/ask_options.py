@@ -67,6 +67,7 @@ class AskOptions:
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param language: of the question: ``de``; empty if its words are to tell.
     :param reading: which of an answer's ``choices`` is meant, from 1 on; no model is asked then. 0: the likeliest.
+    :param choices: list the likely readings under a doubt, for two or three queries each.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
@@ -88,6 +89,7 @@ class AskOptions:
     min_confidence: float = 0.0
     language: str = ""
     reading: int = 0
+    choices: bool = True
     after: Before | Answer | None = None
     direction: Directions = "both"
     budget: Budget = field(default_factory=Budget)

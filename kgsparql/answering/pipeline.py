@@ -88,7 +88,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     """
     found, session, first = _found_in_session(retriever, session, drafts=True)
     made = with_prose(_answer_of(found, retriever, session), session)
-    if first is not None and made.gaps and not session.reading and not session.notes.partial:
+    if first is not None and session.choices and made.gaps and not session.notes.partial:
         made = with_choices(made, first, session)
     session.emit(Finished(status=made.status, answer=made))
     return made

@@ -73,6 +73,7 @@ class Session:
     :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param reading: the number of the reading that a person has chosen; 0 for none.
+    :param choices: the likely readings are listed under a doubt.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param looked_at: what was read of the sets that the question names, to plan it.
     :param only_evidence: no answer is wanted, but evidence to read: paths are walked beside a plan that has all.
@@ -97,6 +98,7 @@ class Session:
     direction: Directions = "both"
     min_confidence: float = 0.0
     reading: int = 0
+    choices: bool = True
     rounds: int = 0
     is_linked: bool = False
     only_evidence: bool = False

@@ -379,7 +379,7 @@ def _outcomes_of_method(
 
 def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> QuestionOutcome:
     """Ask one question with one method; nothing is recorded if the run was stopped."""
-    asking = replace(plan.asking, retriever=method.retriever, options={})
+    asking = replace(plan.asking, retriever=method.retriever, options={}, choices=False)
     if plan.gold_topics:
         asking = asking.about(topic.iri for topic in question.topics)
     if not method.with_model:

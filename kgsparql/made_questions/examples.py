@@ -121,7 +121,7 @@ def _answered_examples(
         return all(own.start != o.start and own.path.steps[-1] != o.path.steps[-1] for o in others)
 
     for example in islice(filter(is_new, examples), _TRIES_OF_A_KIND):
-        answer, right = knowledge.ask(example.text), example.made.answers
+        answer, right = knowledge.ask(example.text, choices=False), example.made.answers
         if answer.status == "answered" and not answer.gaps:
             counted = answer.value.value if isinstance(answer.value, Literal) else ""
             is_all = {one.term for one in answer.best} == right.keys()

@@ -310,7 +310,7 @@ class ServedPage:
                 f"no dataset {printable(sent['dataset'], 200)}",
                 hint=printable(f"one of: {', '.join(self.datasets)}", 2_000),
             )
-        run = self.runs.start(AskedRun(checked_question(sent["question"]), self.asking, {}))
+        run = self.runs.start(AskedRun(checked_question(sent["question"]), replace(self.asking, choices=False), {}))
         while not run.is_over:
             if await request.is_disconnected():
                 run.asking.cancel.set()

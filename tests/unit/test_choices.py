@@ -70,3 +70,9 @@ def test_what_keeps_readings_from_being_followed_is_said_and_the_answer_stands(n
     assert (cut.gaps, cut.values, list(cut.evidence)) == (whole.gaps, whole.values, list(whole.evidence))
     assert set(cut.choices) < set(whole.choices)
     assert cut.choices
+
+
+def test_who_wants_no_readings_pays_for_none(nobel: KnowledgeBase) -> None:
+    listed, bare = nobel.ask(IN_DOUBT), nobel.ask(IN_DOUBT, choices=False)
+    assert (bare.choices, bare.gaps, bare.values) == ((), listed.gaps, listed.values)
+    assert bare.usage["queries"] < listed.usage["queries"]
