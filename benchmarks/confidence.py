@@ -3,9 +3,9 @@
     python -m benchmarks.confidence                          # graphs and questions of fixtures/ and ../shared/data
     python -m benchmarks.confidence DATA --json ASKED        # keeps what was answered; --read ASKED asks nothing again
 
-Each graph is asked questions that are made from its triples (`benchmarks.meaning`, `kgsparql eval make`), and those
-that people asked where DATA has them with their answers. A logistic regression whose weights are not negative weighs
-the signals of each answer; isotonic regression on the scores of graphs left out makes probabilities of the sums.
+Each graph is asked questions that are made from its triples (`benchmarks.meaning`), and those that people asked where
+DATA has them with their answers. A logistic regression whose weights are not negative weighs the signals of each
+answer; isotonic regression on the scores of graphs left out makes probabilities of the sums.
 Every figure that is printed is of graphs left out, one after the other.
 """
 
@@ -30,18 +30,16 @@ from benchmarks import meaning
 from benchmarks.meaning_words import Facts
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.confidence import SIGNALS, Calibration
-from kgsparql.errors import KgsparqlError
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Record
+from kgsparql.evaluation.dataset import Question, Record
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.made_questions.making import make
 
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT.parent / "shared" / "data", ROOT / "benchmarks" / "CONFIDENCE.md"
 TARGET = ROOT / "kgsparql" / "answering" / "confidence.json"
 GRAPHS = ("fb15k237", "metaqa", "wikidata_qald10", "ck25", "pathquestion", "orkg")
-KINDS = {"people": "asked by people", "meaning": "made: twenty kinds", "made": "made: paths"}
-PER_KIND, MADE, ASKED = 4, 24, 150  # questions of a kind, made of paths, and asked by people, of a graph at most
+KINDS = {"people": "asked by people", "meaning": "made: twenty kinds", "made": "made: paths"}  # the last in kept runs
+PER_KIND, ASKED = 4, 150  # questions of a kind, and asked by people, of a graph at most
 LARGEST = 1_000_000  # bytes of a packed graph that many questions are made of
 WEIGHT_OF_MADE, MOST_WEIGHT, PENALTY = 0.4, 100, 1.0  # of a question that was made; of a set of questions; of weights
 FEW = 4  # right and wrong answers of a set, at least, that its AUROC is shown
@@ -68,7 +66,7 @@ def right_at_half(claimed: Values, right: Values) -> float:
 class Asked:
     """A question that was answered, and how right.
 
-    :param graph: of one name where graphs say the same. :param kind: ``meaning``, ``made`` or ``people``.
+    :param graph: of one name where graphs say the same. :param kind: of :data:`KINDS`.
     :param margin: what told right from wrong before: the score of the best answer above that of the next.
     """
 
@@ -94,12 +92,6 @@ def asked_of(path: Path, questions: Sequence[Path], quick: int) -> list[Asked]:
         is_gold = any(meaning.is_gold(gold, answer) for gold in (own.gold, own.also) if gold is not None)
         is_right = float(is_gold or (answer.status == "not_in_graph" and not own.gold))
         found.append(_asked(name, "meaning", answer, is_right, is_right))
-    try:
-        paths = make(knowledge, MADE // quick) if is_small else ()
-    except KgsparqlError:  # nothing in it has a name, or no path leads to few
-        paths = ()
-    gold = [Question(id=p.text, text=p.text, answers=tuple(GoldAnswer(*a) for a in p.answers.items())) for p in paths]
-    found += [_judged(name, "made", knowledge.ask(own.text), own) for own in gold]
     loaded = [own for file in questions for own in load(file).questions]
     usable = [own for own in loaded if own.answers and not own.golden_triples]  # else their ends are no answers
     found += [_judged(name, "people", knowledge.ask(own.text), own) for own in sample(usable, ASKED // quick, 1)]

@@ -25,7 +25,7 @@ from kgsparql.resources import packaged_toml
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the user's own; ``none`` reads no file at all."""
 
-_EVALUATIONS = {"run", "compare", "make"}
+_EVALUATIONS = {"run", "compare"}
 """Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
 
 

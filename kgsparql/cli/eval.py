@@ -1,11 +1,10 @@
-"""``kgsparql eval``: questions of one's own graph, runs of every method on questions, and which method is best.
+"""``kgsparql eval``: runs of every method on questions, and which method is best.
 
 Without the name of a command, what follows ``eval`` is a run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.run_plan import MethodProgress
     from kgsparql.knowledge_base import KnowledgeBase
 
-_MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
+_MAX_PROBLEMS = 5
 
 
 def _opened_dataset(dataset: str, graph: GraphOptions, asked: RunOptions) -> tuple[Dataset, GraphOptions]:
@@ -45,43 +44,6 @@ def _opened_dataset(dataset: str, graph: GraphOptions, asked: RunOptions) -> tup
     drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.seed))
     is_beside = loaded.graph and not graph.kg
     return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
-
-
-@c.command
-def make(
-    graph: GraphOptions, output: Annotated[Path, c.option("-o --output FOLDER", "Where the questions are written.")],
-    count: Annotated[int, c.option("-n --number", "How many questions.", min=1, max=100_000)] = 200,
-    max_hops: Annotated[int, c.option("--max-hops", "The longest path from topic to answer.", min=1, max=3)] = 3,
-    max_answers: Annotated[int, c.option("--max-answers", "Of one question.", min=1, max=1000)] = 20,
-    seed: Annotated[int, c.option("--seed", "Which questions are made.")] = 0, lang: c.LangOption = "en",
-) -> None:  # fmt: skip
-    """Make questions with known answers from a graph: its frequent paths in English, each verified by execution.
-
-    As many of each number of hops and direction as the graph allows. The same seed gives the same questions. They
-    repeat the labels of predicates, which favours methods that compare labels. Then: kgsparql eval FOLDER -o RUN
-    """
-    from kgsparql.evaluation.datasets import write_dataset
-    from kgsparql.evaluation.run_directory import check_folder
-    from kgsparql.made_questions import making
-
-    check_folder(output)
-    opened = graph.opened(lang=lang, embedder="none")
-    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
-        made = making.make(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
-        write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
-    of = f" of {count:,}" if len(made) < count else ""
-    cells = sorted(Counter(question.cell for question in made).items())
-    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in cells)
-    examples = (f"  {printable(q.text, 200)}" for q in made[:: max(1, len(made) // _MAX_EXAMPLES)])
-    c.write_lines([f"{len(made):,}{of} questions in {output}", *counts, "for example:", *examples], None)
-    if len(made) < count:
-        graph.say(
-            f"no more: {making.QUESTIONS_OF_A_TOPIC} questions of a topic, 1 to {max_answers} answers, "
-            "each in other words"
-        )
-    graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
-    is_file = not any(source == "-" or "://" in source for source in graph.sources)
-    graph.say(f"measure: kgsparql eval {output} {'-k GRAPH ' * (not is_file)}-o RUN")
 
 
 @frozen
@@ -230,5 +192,5 @@ def compare(
 
 evaluate = c.group(
     "Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
-    run, compare, make, default="run", no_args_is_help=True,
+    run, compare, default="run", no_args_is_help=True,
 )  # fmt: skip

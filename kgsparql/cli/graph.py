@@ -215,7 +215,7 @@ def info(
     Of several graphs, what each of them holds, in JSON as a list.
     """
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.made_questions.examples import example_questions
+    from kgsparql.serving.starters import example_questions
 
     # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
     with graph.opened(lang=lang, embedder="none") as knowledge:

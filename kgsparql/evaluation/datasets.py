@@ -1,4 +1,4 @@
-"""Questions with known answers, read from the formats that datasets come in, drawn from them, answered, and written.
+"""Questions with known answers, read from the formats that datasets come in, drawn from them, and answered.
 
 Open ``question_formats.py`` next: a model of an entry of each format.
 """
@@ -6,6 +6,7 @@ Open ``question_formats.py`` next: a model of an entry of each format.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,16 +30,13 @@ from kgsparql.errors import (
 )
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
 from kgsparql.evaluation.question_formats import Entry, Folder, OwnEntry, QaldEntry, question_of
-from kgsparql.evaluation.run_directory import check_folder, store_errors
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import grouped, in_turn
-from kgsparql.made_questions.making import MadeQuestion, drawn
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Json, Literal, PrefixMap, Term, json_text, printable
-from kgsparql.storage.files import replace_text
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, printable
 
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
@@ -213,46 +211,12 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
     """
     if limit is None or limit >= len(questions):
         return tuple(questions)
-    groups = grouped((one.hops, one.id) for one in drawn(questions, seed, key=lambda question: question.id))
+    # By a hash: an order as good as random that is the same everywhere.
+    drawn = sorted(questions, key=lambda one: hashlib.sha256(f"{seed}\0{one.id}".encode("utf-8", "replace")).digest())
+    groups = grouped((one.hops, one.id) for one in drawn)
     ordered = [groups[hops] for hops in sorted(groups, key=lambda hops: (hops is None, hops or 0))]
     taken = set(islice(in_turn(ordered), max(0, limit)))
     return tuple(question for question in questions if question.id in taken)
-
-
-def write_dataset(
-    folder: Path, made: Sequence[MadeQuestion], knowledge: KnowledgeBase, *, sources: Sequence[str], seed: int
-) -> None:
-    """Write questions as a folder that :func:`load` reads.
-
-    The graph is not copied: ``dataset.json`` names its files, from the folder on. Questions and answers are made of its
-    labels, so its licence is theirs.
-    """
-    check_folder(folder)
-    paths = [Path(source) for source in sources]  # of an endpoint and standard input there is none
-    graph = [os.path.relpath(path, folder) for path in paths] if all(path.exists() for path in paths) else []
-    about = {
-        "name": f"{_own_name(Path(knowledge.graph.name), 'graph')}-made",
-        "source": f"made by kgsparql eval make from {knowledge.graph.name}", "licence": "that of the graph",
-        "graph": graph, "fingerprint": knowledge.graph.fingerprint, "seed": seed,
-    }  # fmt: skip
-    entries = (_question_entry(question, number) for number, question in enumerate(made, 1))
-    lines = "".join(json_text(entry) + "\n" for entry in entries)
-    with store_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        replace_text(folder / "questions.jsonl", lines)
-        replace_text(folder / "dataset.json", json_text(about, indent=1) + "\n")
-
-
-def _question_entry(question: MadeQuestion, number: int) -> Json:
-    (hops, direction), walk = question.cell, question.walk
-    return {
-        "id": f"made-{number:04}", "question": question.text, "answers": list(question.answers.values()),
-        "answer_iris": [term.value for term in question.answers if isinstance(term, IRI)],
-        "topic_entities": [{"iri": walk.start.value, "label": question.topic}], "hops": hops,
-        "type": f"{hops}-hop {direction}",
-        "path": [f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path.steps],
-        "sparql": question.query.text,
-    }  # fmt: skip
 
 
 MAX_ROWS = 100_000  # solutions of one gold query: nobody asks a question with more answers

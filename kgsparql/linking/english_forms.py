@@ -15,15 +15,11 @@ PREPOSITIONS = frozenset(
 )
 _ENDS = PREPOSITIONS | {"of"}
 _ARTICLES = frozenset({"a", "an", "the"})
-_PRESENT = dict(
-    pair.split("/")
-    for pair in "acted/act appeared/appear attended/attend began/begin belonged/belong came/come competed/compete "
-    "debuted/debut died/die ended/end fought/fight graduated/graduate grew/grow joined/join lived/live moved/move "
-    "participated/participate performed/perform played/play resided/reside resigned/resign retired/retire "
-    "served/serve starred/star started/start stayed/stay studied/study taught/teach toured/tour trained/train "
-    "travelled/travel went/go won/win worked/work wrote/write".split()
+_ACTIVE = frozenset(
+    "acted appeared attended began belonged came competed debuted died ended fought graduated grew joined lived moved "
+    "participated performed played resided resigned retired served starred started stayed studied taught toured "
+    "trained travelled went won worked wrote".split()
 )
-_ACTIVE = frozenset(_PRESENT)
 """Past forms of what the subject does; others in -ed say what is done to it."""
 
 _TO_SOMETHING = frozenset("applies belongs consists depends leads refers relates".split())
@@ -48,16 +44,6 @@ _PERSONS = frozenset(
     "screenwriter secretary sibling singer sister son songwriter spouse student supervisor teacher trainer wife "
     "winner writer".split()
 )
-_OF_PERSONS = frozenset(
-    "birth date|birth place|birthplace|brother|cause of death|child|citizenship|country of citizenship|date of birth|"
-    "date of death|death date|death place|deathplace|ethnicity|father|gender|husband|mother|nationality|parent|"
-    "partner|place of birth|place of burial|place of death|profession|religion|sibling|sister|spouse|wife".split("|")
-)
-_BY_PERSONS = re.compile(
-    r"knows|born(?: in| on| at)?|wrote|(?:works|worked) (?:at|for)|(?:employed|married|educated|raised) \w+"
-    r"|(?:graduated|studies|studied|teaches|taught) \w+"
-)
-"""Predicates that only people are subjects of: by a noun, and by what is done."""
 
 _PLURALS = {one: many for many, one in IRREGULAR.items() if many != "persons"} | {"cast": "cast"}
 _SAME = frozenset(
@@ -168,35 +154,6 @@ def _is_past(word: str) -> bool:
     return word.endswith("ed") and len(word) > 3 and word not in _NOUNS_IN_ED
 
 
-def when_asked(predicate: Wording, of: str, *, are_many: bool) -> str:
-    """The question for the date of an event; empty if the predicate is a noun, or not in the past.
-
-    >>> shop = "the shop"
-    >>> [when_asked(wording(n), shop, are_many=False) for n in ("founded", "opened on", "died", "price", "sells")]
-    ['when was the shop founded?', 'when was the shop opened?', 'when did the shop die?', '', '']
-    """
-    words = predicate.text.split()
-    while len(words) > 1 and words[-1] in PREPOSITIONS:
-        words.pop()
-    if predicate.form not in {"passive", "verb"} or len(words) != 1:
-        return ""
-    if words[0] in _PRESENT:
-        return f"when did {of} {_PRESENT[words[0]]}?"
-    is_done = _is_past(words[0]) or words[0] in _PARTICIPLES
-    return f"when {'were' if are_many else 'was'} {of} {words[0]}?" if is_done else ""
-
-
-def is_done_by_persons(predicate: Wording) -> bool:
-    """Whether only people are subjects of a predicate.
-
-    >>> [is_done_by_persons(wording(name)) for name in ("works at", "knows", "spouse", "located in", "works with")]
-    [True, True, True, False, False]
-    """
-    if predicate.form == "noun":
-        return singular(predicate.text) in _OF_PERSONS
-    return predicate.form in {"verb", "passive"} and _BY_PERSONS.fullmatch(predicate.text) is not None
-
-
 def is_person(noun: str) -> bool:
     """Whether a noun is a word for persons.
 
@@ -277,23 +234,20 @@ class Relation:
     :param form: ``noun``: the end is a ``text`` of the start; ``passive``: the start is ``text`` the end; ``verb``: the
         start ``text`` the end; ``quoted``: the start has the end as ``text``;
         ``flag``: that ``text`` is so of the start, or not.
-    :param thing: what the end is, where that is known: the award of *received the award*; ``subject``: the start.
+    :param thing: what the end is, where that is known: the award of *received the award*.
     :param holder: whose the noun is, of several nouns in a row, of which ``thing`` is the last.
     :param is_inverse: the two ends change places.
     :param is_of: the name says of the start what it is of the end: *member of*.
     :param is_back: it walks the step before it back, and never to the same thing.
-    :param number: ``one`` or ``many``, as to how much it leads, where the graph has told.
     """
 
     form: str
     text: str
     thing: str = ""
-    subject: str = ""
     holder: str = ""
     is_inverse: bool = False
     is_of: bool = False
     is_back: bool = False
-    number: str = ""
 
     @property
     def reversed(self) -> Relation:
@@ -311,8 +265,6 @@ class Relation:
         first, second = f"{self.text} ".split(" ")[:2]
         return {self.form, f"'{self.text}'", f"{first.lower()}…"} | marked(
             inverse=self.is_inverse, of=self.is_of, back=self.is_back, owned=self.holder, thing=self.thing,
-            told=self.number,
-            ends_in_ed=re.fullmatch(r"\w+ed by", self.text),
             done=second in {"by", "been"} or first == "born" or is_past_form(second),
             list=singular(self.text) != self.text,
         )  # fmt: skip
@@ -341,15 +293,17 @@ def relation(label: str) -> Relation:
     return found or Relation("quoted", label)
 
 
-def of_wording(said: Wording, *, is_inverse: bool = False) -> Relation:
+def of_wording(said: Wording) -> Relation:
     """How a predicate is said whose words are known.
 
-    >>> of_wording(wording("part of")).is_inverse, of_wording(wording("part of"), is_inverse=True).is_noun
+    >>> of_wording(wording("part of")).is_inverse, of_wording(wording("capital")).is_noun
     (True, True)
     """
-    if said.form == "of":
-        return Relation("noun", said.text, is_inverse=not is_inverse, is_of=True)
-    return Relation(said.form, said.text, is_inverse=is_inverse)
+    return (
+        Relation("noun", said.text, is_inverse=True, is_of=True)
+        if said.form == "of"
+        else Relation(said.form, said.text)
+    )
 
 
 def _with_object(name: str) -> Relation | None:

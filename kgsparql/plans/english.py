@@ -32,7 +32,7 @@ def _rules() -> Mapping[str, Sequence[tuple[frozenset[str], str]]]:
 
 _FORMS: Mapping[str, Callable[[str], str]] = {
     "": str, "many": many, "one": singular, "a": one, "bare": bare,
-    "first": lambda text: text.partition(" ")[0], "rest": lambda text: text.partition(" ")[2],
+    "rest": lambda text: text.partition(" ")[2],
 }  # fmt: skip
 
 
@@ -90,9 +90,9 @@ class Phrase:
 
     :param single: the head for one of them; ``plural`` for several.
     :param kind: ``class``: all of a class; ``those``: nothing but the clauses says what they are; ``names``: they are
-        named one by one; ``ends``: what something leads to; ``known``: the same, which may be one; ``best``: with its
-        article; ``they``: what the sentence is about, ``theirs``: what that leads to; ``anything``: whatever there is;
-        ``said``, ``yes`` and ``no``: what is said of a value.
+        named one by one; ``ends``: what something leads to; ``best``: with its article; ``they``: what the sentence is
+        about, ``theirs``: what that leads to; ``anything``: whatever there is; ``said``, ``yes`` and ``no``: what is
+        said of a value.
     :param is_one: it is one thing, or what one thing leads to: *the capital of France*.
     :param is_open: the head ends with a phrase that has clauses of its own.
     :param exceptions: what is left out.
@@ -202,12 +202,11 @@ def ends(start: Phrase, step: Relation) -> Phrase:
     'those whose capital is a person'
     """
     if step.is_inverse or not (step.is_noun or step.thing):
-        head = replace(of_class(step.subject), kind="known", is_one=step.number == "one") if step.subject else THOSE
-        return head.with_clause(condition(step.reversed, start))
+        return THOSE.with_clause(condition(step.reversed, start))
     features, head_noun = step.features | start.features, step.text if step.is_noun else step.thing
     single, plural = (say("ends", features, step, start=start, head=own) for own in (head_noun, many(head_noun)))
-    kind = "known" if step.number else "theirs" if step.is_noun and start.kind == "they" else "ends"
-    is_one = step.number == "one" if step.number else step.is_noun and "singular" in start.features
+    kind = "theirs" if step.is_noun and start.kind == "they" else "ends"
+    is_one = step.is_noun and "singular" in start.features
     is_open = not step.is_noun or start.kind not in {"names", "they"} or start.needs_room
     return Phrase(single, plural, kind, is_one=is_one, is_open=is_open)
 

@@ -25,7 +25,6 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.words import STOP_WORDS, in_turn
-from kgsparql.made_questions.examples import example_questions
 from kgsparql.plans.algebra import Count, Ends, Instances, Items, ItemSet, ItemTable, Plan, Table
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
@@ -40,9 +39,9 @@ from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.retrievers import names
 from kgsparql.retrievers._planned_question import GivenPlan
 from kgsparql.schema.vocabulary import GraphVocabulary
+from kgsparql.serving.starters import example_questions
 
 _MOST_INSTEAD, _MOST_NEXT = 4, 3
-_EXAMPLES = 3
 _PAGE = 12  # neighbours that are shown at once
 _MAX_NEIGHBOURS = 600
 _MAX_OF_GROUP = 120
@@ -80,7 +79,7 @@ def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> Json:
     try:
         facts["triples"] = knowledge.info(shown=1)["triples"]
         _ = knowledge.indexes.linker
-        facts["examples"] = list(example_questions(knowledge, count=_EXAMPLES))
+        facts["examples"] = list(example_questions(knowledge))
     except KgsparqlError as error:  # told on the page: questions may still be answered
         facts["error"] = error_json(error)
     return facts

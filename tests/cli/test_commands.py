@@ -247,7 +247,7 @@ def test_loading_says_from_what_size_on_another_engine_is_better(
 
 def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:
     examples = json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"]
-    assert len(examples) == 4
+    assert len(examples) == 3
     shown = run("info", "-k", NOBEL, "-f", "text").stdout
     assert shown.endswith("  Ask, for example:\n" + "".join(f"    {text}\n" for text in examples))
     answered = json.loads(run("ask", examples[0], "-k", NOBEL, "-f", "json", "--embedder", "none").stdout)

@@ -231,47 +231,6 @@ def test_what_cannot_be_done_is_told(run: Run, made: Path, tmp_path: Path) -> No
         assert message in refused(*arguments)
 
 
-DATASETS = FIXTURES / "datasets"
-RIVERS = DATASETS / "rivers" / "graph.ttl"
-
-
-def test_questions_are_made_of_a_graph(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "made"
-    done = run("eval", "make", "-k", NOBEL, "-n", "24", "-o", out)
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith(f"24 questions in {out}\n       3  1 hop  forward\n")
-    assert f"kgsparql eval {out} -o RUN" in done.stderr
-    assert done.stderr.count("favours methods that compare labels") == 1
-    about = json.loads((out / "dataset.json").read_text(encoding="utf-8"))
-    assert (out / about["graph"][0]).resolve() == NOBEL
-    assert (about["licence"], about["seed"]) == ("that of the graph", 0)
-    run("eval", "make", "-k", NOBEL, "-n", "24", "--seed", 6, "-o", tmp_path / "other", "-q")
-    assert (tmp_path / "other" / "questions.jsonl").read_bytes() != (out / "questions.jsonl").read_bytes()
-
-
-def test_fewer_questions_than_wanted_are_said_to_be_all(run: Run, tmp_path: Path) -> None:
-    done = run("eval", "make", "-k", RIVERS, "-n", "500", "-o", tmp_path / "made")
-    assert done.exit_code == 0, done.stderr
-    assert re.match(r"\d+ of 500 questions in ", done.stdout)
-    assert "no more: 3 questions of a topic, 1 to 20 answers, each in other words" in done.stderr
-    assert "Which cities are the mouth" not in done.stdout
-
-
-def test_what_cannot_be_made_is_said_before_anything_is_written(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "a").touch()
-    (tmp_path / "empty.ttl").touch()
-    for arguments, status, said in (
-        (("-k", NOBEL, "-o", tmp_path / "full"), 2, "something is there already"),
-        (("-k", tmp_path / "empty.ttl", "-o", tmp_path / "made"), 3, "holds no triples"),
-        (("-o", tmp_path / "made"), 2, "no graph was given"),
-        (("-k", NOBEL, "-o", tmp_path / "empty.ttl" / "made"), 4, "made: Not a directory"),
-    ):
-        done = run("eval", "make", *arguments)
-        assert (done.exit_code, said in done.stderr) == (status, True), done.stderr
-    assert not (tmp_path / "made").exists()
-
-
 def test_a_file_that_is_none_and_the_questions_that_cannot_be_asked(run: Run, tmp_path: Path) -> None:
     for path in (tmp_path / "absent", NOBEL, tmp_path):
         done = run("eval", path, "-k", NOBEL, "-o", tmp_path / "R")

@@ -27,6 +27,7 @@ from kgsparql import (
     answer_to_json,
 )
 from kgsparql.errors import NotFoundError
+from kgsparql.linking.english_forms import plural, singular, wording
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import NO_NUMBER, run
 from kgsparql.plans.writing import in_words, none_in_words
@@ -373,3 +374,21 @@ def test_the_evidence_of_the_best_has_it_and_the_next_also_where_there_are_more_
     assert {node.label for node in drawing_of(tracks_of).nodes if node.role != "answer"} == {"Songs 3"}  # no kind
     compared = answer_to_json(answer)["computed"]["compared"]  # type: ignore[index]
     assert (compared["size"], [one["item"]["label"] for one in compared["next"]]) == (60, ["Songs 33"])  # type: ignore[index]
+
+
+def test_forms_of_the_names_of_predicates() -> None:
+    for name, form, text in (
+        ("directed_by", "passive", "directed by"), ("has genre", "noun", "genre"), ("is a list of", "of", "list"),
+        ("influenced", "verb", "influenced"), ("seed", "noun", "seed"), ("belongs to", "verb", "belongs to"),
+        ("ISO code", "noun", "ISO code"), ("can check disease", "verb", "can check"), ("born", "passive", "born"),
+        ("sub class of", "of", "subclass"), ("award – winner", "noun", "winner"), ("has part(s)", "noun", "parts"),
+    ):  # fmt: skip
+        found = wording(name)
+        assert found is not None, name
+        assert (found.form, found.text) == (form, text)
+
+
+def test_plurals_and_back() -> None:
+    for noun in ("city", "person", "spouse", "class", "box", "birth place", "date of birth", "bus", "taxon"):
+        assert singular(plural(noun)) == noun != plural(noun)
+        assert plural(plural(noun)) == plural(noun)
