@@ -34,7 +34,7 @@ from kgsparql import AskOptions, KnowledgeBase
 from kgsparql.evaluation import datasets
 from kgsparql.evaluation.dataset import Question, Record
 from kgsparql.evaluation.run_directory import Run
-from kgsparql.evaluation.run_plan import Method, Plan, run
+from kgsparql.evaluation.run_plan import Plan, run
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply
@@ -370,7 +370,7 @@ def records_of_run(
     knowledge: KnowledgeBase, questions: Sequence[Question], path: Path, *, method: str, workers: int
 ) -> list[Record]:
     """What came of questions whose entities are given, asked by an evaluation run in a directory of its own."""
-    asked = Method(label=method, retriever=load(method))
+    asked = load(method)
     plan = Plan(questions=questions, methods=[asked], asking=AskOptions(), gold_topics=True, workers=workers)
     config = {"dataset": {"name": "simulated"}, "methods": [{"label": method}], "model": ""}
     run(knowledge, plan, Run.begin(path, config, questions))

@@ -78,7 +78,6 @@ def made_run(
     records: Mapping[str, Iterable[Record]],
     *,
     dataset: str = "films",
-    without_model: Sequence[str] = (),
     **about: Any,
 ) -> Path:
     """A run with the records of each method."""
@@ -87,13 +86,7 @@ def made_run(
         "dataset": {"name": dataset, "source": "made by hand", "licence": "", "sha256": ""},
         "graph": {"name": "films.ttl", "fingerprint": "f" * 16, "triples": 100},
         "questions": len(questions), "limit": None,
-        "methods": [
-            {
-                "label": label, "method": label.removesuffix("+no_model"), "options": {"max_hops": 3},
-                "with_model": not label.endswith("+no_model") and label not in without_model,
-            }
-            for label in records
-        ],
+        "methods": [{"label": label, "options": {"max_hops": 3}} for label in records],
         "model": "", "gold_topics": False, "seed": 0, "embedder": "", "budget": {}, "prompts": "a" * 64,
         "workers": 1, "began": "2026-01-01T00:00:00+00:00", "ended": None, **about,
     }  # fmt: skip

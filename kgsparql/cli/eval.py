@@ -51,9 +51,7 @@ class RunOptions:
     """Which questions, with which methods, and into which directory; each field is an option of the command line."""
 
     output: Annotated[Path, c.option("-o --output RUN", "The directory of the run.")]
-    retriever: Annotated[
-        str, c.option("-r --retriever NAMES", "Between commas; all, methods, baselines; NAME+no_model: without model.")
-    ] = "all"
+    retriever: Annotated[str, c.option("-r --retriever NAMES", "Between commas; or all.")] = "all"
     option: Annotated[
         list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
     ] = None
@@ -93,17 +91,14 @@ def run(
     from kgsparql.evaluation import run_plan as plans
     from kgsparql.evaluation.run_directory import Run, check_new
 
-    names = plans.checked_names(asked.retriever)
-    options = plans.options_by_method(options_of(asked.option), names)
+    methods = plans.load_methods(asked.retriever, options_of(asked.option))
     is_with_model = model.is_named and not model.no_model
-    methods, notes = plans.load_methods(names, options, model=is_with_model)
     begun = Run.open(asked.output) if asked.resume else None
     if begun is None:
         check_new(asked.output)
     drawn, graph = _opened_dataset(dataset, graph, asked)
     with opened_to_ask(graph, model, limits, asked, is_one_method=False) as (knowledge, asking):
         graph.say("" if is_with_model or model.no_model else HOW_TO_ADD)
-        graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)
         plan = plans.Plan(
             questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics,
@@ -167,7 +162,7 @@ def compare(
         list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
     ] = None,
     *,
-    form: Annotated[str | None, c.format_option("text, csv or json.")] = None,
+    form: Annotated[str | None, c.format_option("text or json.")] = None,
     output: c.OutputOption = None,
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
     told: c.MessageOptions,
@@ -179,15 +174,12 @@ def compare(
     from kgsparql.evaluation import comparison
     from kgsparql.evaluation.run_directory import Run
 
-    write = {
-        "text": comparison.comparison_text, "csv": comparison.comparison_csv, "json": comparison.comparison_json
-    }  # fmt: skip
-    form = c.chosen_format(form or c.guessed_format(output), None, tuple(write))
+    is_json = c.chosen_format(form, output) == "json"
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
     found = comparison.compare(opened, metrics=comma_separated(metrics))
-    c.write(write[form](found), output)
+    c.write((comparison.comparison_json if is_json else comparison.comparison_text)(found), output)
 
 
 evaluate = c.group(

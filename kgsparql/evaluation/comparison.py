@@ -18,7 +18,6 @@ from kgsparql.evaluation.run_directory import Run
 from kgsparql.linking.words import counted, grouped
 from kgsparql.rdf.literals import aligned
 from kgsparql.rdf.terms import Json, json_text, printable
-from kgsparql.rendering.rows import safe_cells, separated
 
 _ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # figures mean little without them
 _USUAL = (
@@ -136,8 +135,7 @@ def scored_rows(runs: Iterable[Run], metrics: Sequence[str]) -> list[Row]:
                 (id_, questions[id_].text): {metric: METRICS[metric].of(questions[id_], record) for metric in metrics}
                 for id_, record in run.records(about["label"]).items()
             }
-            model = printable(run.model, 100) if about.get("with_model", True) else ""
-            rows.append(Row(about["label"], about["label"], model, run, scores))
+            rows.append(Row(about["label"], about["label"], printable(run.model, 100), run, scores))
     if not any(row.scores for row in rows):
         where = ", ".join(str(row.run.path) for row in rows)
         raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
@@ -158,7 +156,7 @@ def _ordered_rows(rows: Iterable[Row], metric: str) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=order))
 
 
-# -- As JSON, CSV and text ----------------------------------------------------------------------------------------
+# -- As JSON and text ----------------------------------------------------------------------------------------
 
 
 def comparison_lines(comparisons: Iterable[Comparison]) -> Iterator[Json]:
@@ -184,14 +182,6 @@ def comparison_lines(comparisons: Iterable[Comparison]) -> Iterator[Json]:
 def comparison_json(comparisons: Iterable[Comparison]) -> str:
     """Write :func:`comparison_lines` as a JSON array."""
     return json_text([*comparison_lines(comparisons)], indent=1)
-
-
-def comparison_csv(comparisons: Iterable[Comparison]) -> str:
-    """Write :func:`comparison_lines` as CSV, in which no cell is a formula."""
-    lines = [*comparison_lines(comparisons)]
-    columns = [*dict.fromkeys(name for line in lines for name in line)]
-    cells = [["" if (cell := line.get(name)) is None else str(cell) for name in columns] for line in lines]
-    return safe_cells(separated([columns, *cells]))
 
 
 def comparison_text(comparisons: Iterable[Comparison]) -> str:

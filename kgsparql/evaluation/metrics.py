@@ -18,8 +18,8 @@ among the candidates, else all answers.
 Evidence is compared with the triples that an answer must rest on; what was linked, with the entities of the question.
 Triples are equal if their terms are: IRIs by their characters, literals by value. No evidence: 0. A failed question:
 0. Not defined for a question without golden triples. Of the first ten, the places are the triples in the order in
-which they are read: item after item, in each from its first to its last; a triple that was there before takes a place
-and is not counted again. That is as in the evaluation of HubLink on ORKG, whose published figures ``triple_hit@10``
+which they are read: item after item, in each from its first to its last; a triple that was there before takes a place,
+too. That is as in the evaluation of HubLink on ORKG, whose published figures ``triple_hit@10``
 reproduces. What a question costs counts for a failed one, too.
 """
 
@@ -170,11 +170,6 @@ def _answer_metric(name: str, formula: _Formula) -> Metric:
     return Metric(name, "answer", "higher", value)
 
 
-def _hits_metric(first: int) -> Metric:
-    """Make the metric whether any of the first answers is right."""
-    return _answer_metric(f"hits@{first}", lambda own: float(own.right(first) > 0))
-
-
 def _is_exact(question: Question, record: Record) -> float | None:
     """Tell whether the whole answer is right: value, rows, or set of answers, with nothing missing or added.
 
@@ -265,17 +260,10 @@ def _literal_text(term: str) -> str:
 
 
 _NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
-_AT = 10  # places that the metrics of the first ones count
 
 _Triple = tuple[Hashable, ...]
 _OfTriples = Callable[[frozenset[_Triple], list[_Triple]], float]
 """Of the golden triples, and of every triple of the evidence as it is read, repeats included."""
-
-
-def _golden_places(golden: frozenset[_Triple], places: list[_Triple]) -> list[int]:
-    """Return the places, from 1, of the first ten that have a golden triple for the first time."""
-    first = {triple: place for place, triple in reversed(list(enumerate(places[:_AT], 1)))}
-    return sorted(place for triple, place in first.items() if triple in golden)
 
 
 def _triple_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
@@ -299,21 +287,15 @@ def _triple_metric(name: str, formula: _OfTriples) -> Metric:
     return Metric(name, "evidence", "higher", value)
 
 
-def _linking_recall(first: int) -> Metric:
-    """Divide the entities of a question that are among the first candidates of some mention by its entities.
+def _linking_recall(question: Question, record: Record) -> float | None:
+    """Divide the entities of a question that were taken for some mention by its entities.
 
-    The first candidate is the entity that was taken. 1 where the entities were given to the method. Not defined where
-    the dataset names no entities.
+    1 where the entities were given to the method. Not defined where the dataset names no entities.
     """
-
-    def value(question: Question, record: Record) -> float | None:
-        topics = {str(topic.iri) for topic in question.topics}
-        if not topics:
-            return None
-        found = {term for link in record.linked for term in list(dict.fromkeys(link))[:first]}
-        return 0.0 if record.status == "error" else len(topics & found) / len(topics)
-
-    return Metric(f"linking_recall@{first}", "linking", "higher", value)
+    topics = {str(topic.iri) for topic in question.topics}
+    if not topics:
+        return None
+    return 0.0 if record.status == "error" else len(topics & {link[0] for link in record.linked}) / len(topics)
 
 
 def _is_grounded(_question: Question, record: Record) -> float | None:
@@ -329,26 +311,9 @@ def _is_grounded(_question: Question, record: Record) -> float | None:
     if is_silent(record):
         return None
     cited = {m for _, markers in record.claims for m in markers} | {m for a in record.answers for m in a.markers}
-    return float(record.grounding == "graph" and bool(cited) and cited <= _markers_found_again(record))
-
-
-def _unsupported_share(_question: Question, record: Record) -> float | None:
-    """Divide the claims that cite nothing that holds by all claims.
-
-    A text that is from a model's memory is one claim without support. Not defined where nothing was claimed, and for a
-    failed question.
-    """
-    if record.has_failed or (is_silent(record) and not record.claims):
-        return None
-    if not record.claims:
-        return 1.0 if record.grounding == "model" else None
-    there = _markers_found_again(record)
-    return sum(1 for _, markers in record.claims if there.isdisjoint(markers)) / len(record.claims)
-
-
-def _markers_found_again(record: Record) -> set[str]:
-    """Return the markers of the items whose triples were all found again; a passage has none."""
-    return {i.marker for i in record.evidence if len(i.verified) >= len(i.triples) and all(i.verified)}
+    # A passage has no triples.
+    found_again = {i.marker for i in record.evidence if len(i.verified) >= len(i.triples) and all(i.verified)}
+    return float(record.grounding == "graph" and bool(cited) and cited <= found_again)
 
 
 def _is_misleading(question: Question, record: Record) -> float | None:
@@ -373,10 +338,9 @@ def _share_metric(name: str, of: Callable[[Record], bool], better: Better = "low
 
 
 METRICS = {metric.name: metric for metric in (
-    _hits_metric(1),
+    _answer_metric("hits@1", lambda own: float(own.right(1) > 0)),
     # Hits@1 if one of the leading answers is drawn at random
     _answer_metric("expected_hits@1", lambda own: own.right(own.leading) / own.leading if own.leading else 0.0),
-    *map(_hits_metric, (3, 5, 10)),
     _answer_metric("mrr", lambda own: next((1 / place for place, right in enumerate(own.found, 1) if right), 0.0)),
     _answer_metric("precision", _set_precision),
     _answer_metric("recall", _set_recall),
@@ -386,32 +350,11 @@ METRICS = {metric.name: metric for metric in (
     _triple_metric("triple_precision", _triple_precision),
     _triple_metric("triple_recall", _triple_recall),
     _triple_metric("triple_f1", lambda golden, own: f1(_triple_precision(golden, own), _triple_recall(golden, own))),
-    _triple_metric("triple_hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden)),
-    _triple_metric("triple_precision@10", lambda golden, places: _triple_precision(golden, places[:_AT])),
-    _triple_metric(
-        "triple_map@10",
-        lambda golden, places: (
-            sum(n / place for n, place in enumerate(_golden_places(golden, places), 1)) / min(len(golden), _AT)
-        ),
-    ),
-    _triple_metric("triple_mrr@10", lambda golden, places: next((1 / p for p in _golden_places(golden, places)), 0.0)),
-    *map(_linking_recall, (1, 3, 5, 10)),
+    _triple_metric("triple_hit@10", lambda golden, places: _triple_recall(golden, places[:10])),
+    Metric("linking_recall@1", "linking", "higher", _linking_recall),
     Metric("grounded", "grounding", "higher", _is_grounded),
-    Metric("unsupported_claims", "grounding", "lower", _unsupported_share),
     # no term, no name, and no model says in words that it knows; a failed question is no abstention
     _share_metric("abstained", is_silent, ""),
-    # of the questions to which nothing was answered, those that have no answer
-    Metric(
-        "abstention_precision", "grounding", "higher",
-        lambda question, record: (
-            None if question.answers is None or not is_silent(record) else float(not question.answers)
-        ),
-    ),
-    # of the questions that have no answer, those to which nothing was answered
-    Metric(
-        "abstention_recall", "grounding", "higher",
-        lambda question, record: float(is_silent(record)) if question.answers == () else None,
-    ),
     Metric("misleading", "grounding", "lower", _is_misleading),
     # a model was to help, and failed, or was not trusted
     _share_metric("without_model", attrgetter("is_without_model")),
@@ -423,13 +366,8 @@ METRICS = {metric.name: metric for metric in (
     _share_metric("partial", lambda record: record.status == "partial" and not record.has_failed),
     # an error left it without an answer; where a model failed once there was evidence, the candidates are no answer
     _share_metric("failed", attrgetter("has_failed")),
-    *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
+    _cost_metric("model_calls"),
     _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
-    *map(_cost_metric, ("cost", "queries", "rows", "seconds")),
-    # how likely the answer is right, as it says itself; a baseline does not say
-    Metric(
-        "confidence", "grounding", "",
-        lambda _, record: None if record.has_failed or is_silent(record) else record.score,
-    ),
+    *map(_cost_metric, ("cost", "queries", "seconds")),
 )}  # fmt: skip
 """All metrics by name, in the order of a table."""

@@ -15,13 +15,10 @@ from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar
 
 from kgsparql import retrievers
-from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.ask_options import AskOptions
-from kgsparql.answering.retriever import AUTO, Cost, Retriever
-from kgsparql.answering.session import Session
+from kgsparql.answering.retriever import Retriever
 from kgsparql.dataclasses import asdict, dataclass, frozen, replace
 from kgsparql.errors import CancelledError, EndpointError, InputError, KgsparqlError, OptionError, our_error, redacted
 from kgsparql.evaluation.dataset import Dataset, Question, Record
@@ -30,40 +27,12 @@ from kgsparql.evaluation.run_directory import Run
 from kgsparql.events import ignore
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
-from kgsparql.models.chat_completion import Call, plain
-from kgsparql.models.replies import UNKNOWN
-from kgsparql.models.reply_json import json_value, unusable
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Json, Literal, normalised, printable, whole_number
+from kgsparql.rdf.terms import Json, printable, whole_number
 from kgsparql.storage.files import digest_of, writer_lock
-
-DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
-NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model
-GROUPS = ("all", "methods", "baselines")
 
 _MAY_DIFFER = {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
 """What may change when a run is resumed; all the rest must be the same."""
-
-
-@frozen(kw_only=True)
-class Method:
-    """Method as a run asks it; without the model of the run if its label ends so."""
-
-    label: str
-    retriever: Retriever
-
-    @property
-    def with_model(self) -> bool:
-        """Whether it may ask the model of the run."""
-        return not self.label.endswith(NO_MODEL)
-
-    @property
-    def options(self) -> Json:
-        """Its options, as JSON has them."""
-        values = {
-            field.name: getattr(self.retriever, field.name) for field in retrievers.option_fields(type(self.retriever))
-        }
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @frozen(kw_only=True)
@@ -75,71 +44,42 @@ class Plan:
     """
 
     questions: Sequence[Question]
-    methods: Sequence[Method]
+    methods: Sequence[Retriever]
     asking: AskOptions
     gold_topics: bool = False
     workers: int = 1
 
 
-def checked_names(text: str) -> tuple[str, ...]:
-    """Read the names of methods from ``mindmap,entity``; ``all``, ``methods`` and ``baselines`` stand for many.
+def load_methods(text: str, options: Mapping[str, str]) -> list[Retriever]:
+    """Load methods by their names, between commas; ``all`` stands for those of kgsparql.
 
-    :raises OptionError: for a name that is none.
+    :param options: of ``method.option``; the method may be left out where only one is asked.
+    :raises OptionError: for a name that is none, an option that a method does not have, or of one that is not asked.
 
-    >>> checked_names("mindmap,mindmap,path_ranking+no_model")
-    ('mindmap', 'path_ranking+no_model')
+    >>> [one.paths_kept for one in load_methods("mindmap", {"mindmap.paths_kept": "3"})]
+    [3]
     """
-    known = {*retrievers.names(), ClosedBook.name, AUTO}
-    names = tuple(dict.fromkeys(comma_separated(text)))
-    for name in names:
-        if name not in GROUPS and name.removesuffix(NO_MODEL) not in known:
-            there = ", ".join([*GROUPS, *sorted(known)])
-            raise OptionError(f"no method {printable(name, 60)!r}", hint=f"there are: {there}")
-    if not names:
+    named = comma_separated(text)
+    own: dict[str, dict[str, str]] = {
+        name: {} for one in named for name in (retrievers.names() if one == "all" else [one])
+    }
+    if not own:
         raise OptionError("no method", hint="-r all, or the names of some")
-    return names
-
-
-def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Sort ``method.option=value`` by method; the method may be left out where only one is asked.
-
-    >>> options_by_method({"mindmap.paths_kept": "3"}, ["mindmap", "entity"])
-    {'mindmap': {'paths_kept': '3'}}
-    """
-    found: dict[str, dict[str, str]] = {}
     for name, value in options.items():
         method, dot, option = name.rpartition(".")
-        if not dot and (len(names) != 1 or names[0] in GROUPS):
-            raise OptionError(
-                f"-O {printable(name, 60)}: of which method?", hint=f"for example -O mindmap.{printable(name, 60)}=…"
-            )
-        found.setdefault(method or names[0].removesuffix(NO_MODEL), {})[option] = value
-    return found
+        if not dot and len(own) > 1:
+            example = f"-O {next(iter(own))}.{printable(name, 60)}=…"
+            raise OptionError(f"-O {printable(name, 60)}: of which method?", hint=f"for example {example}")
+        if dot and method not in own:
+            raise OptionError(f"-O {printable(method, 60)}.…: this method is not asked", hint="name it with -r")
+        own[method or next(iter(own))][option] = value
+    return [retrievers.load(name, chosen) for name, chosen in own.items()]
 
 
-def load_methods(names: Sequence[str], options: Mapping[str, Json], *, model: bool) -> tuple[list[Method], list[str]]:
-    """Load the methods that names stand for, with notes that say what was left out of a group, and why.
-
-    :param model: there is one: then a method without it is a baseline.
-    :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
-    """
-    first = [DEFAULT + NO_MODEL] if model else []
-    groups = {"methods": retrievers.names(), "baselines": [*first, ClosedBook.name]}
-    groups["all"] = [*groups["methods"], *groups["baselines"]]
-    wanted = dict.fromkeys(label for name in names for label in groups.get(name, [name]))
-    for name in options:
-        if name not in {label.removesuffix(NO_MODEL) for label in wanted}:
-            raise OptionError(f"-O {printable(name, 60)}.…: this method is not asked", hint="name it with -r")
-    methods, notes = [], []
-    for label in wanted:
-        name = label.removesuffix(NO_MODEL)
-        if name != ClosedBook.name:
-            methods.append(Method(label=label, retriever=retrievers.load(name, options.get(name))))
-        elif label in names or model:
-            methods.append(Method(label=label, retriever=retrievers.with_options(ClosedBook, options.get(name))))
-        else:
-            notes.append(f"{name} is left out: it asks the model alone, and there is none (-m names one)")
-    return methods, notes
+def options_of(method: Retriever) -> Json:
+    """Return the options of a method, as JSON has them."""
+    values = {field.name: getattr(method, field.name) for field in retrievers.option_fields(type(method))}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def configuration(dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sampling: Json, embedder: str) -> Json:
@@ -165,13 +105,7 @@ def configuration(dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sam
         },
         "questions": len(plan.questions),
         **sampling,
-        "methods": [
-            {
-                "label": method.label, "method": method.retriever.name, "options": method.options,
-                "with_model": method.with_model,
-            }
-            for method in plan.methods
-        ],
+        "methods": [{"label": method.name, "options": options_of(method)} for method in plan.methods],
         "model": "" if model is None else model.name,
         "server": "" if model is None else redacted(model.client.base_url),
         "reply_tokens": None if model is None else model.reply_tokens,
@@ -199,73 +133,6 @@ def check_same(there: Json, wanted: Json, path: Path) -> None:
 def now() -> str:
     """Return the time, as a run writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-# -- The baseline of every paper in the field: the model alone ---------------------------------------------------------
-
-CLOSED_BOOK_RULES = """\
-You answer questions from memory, with nothing to look things up in. Reply with the names of the answers alone, as they
-are usually written: no sentences, no explanations, one entry for each answer, the likeliest first. If the question has
-several right answers, list all that you know. A number or a date is an entry by itself. If you do not know, reply with
-an empty list. Reply with JSON only. An example, for another question:
-{"answers": ["Ada Novak", "Jon Berg"]}"""
-
-NOT_KNOWN = "The model does not know the answer."
-
-_MAX_NAMES = 100  # that are read of a reply
-_MAX_NAME_CHARACTERS = 300  # a longer answer is a sentence, not a name
-
-
-@frozen
-class ClosedBook(Retriever):
-    """Model that is asked without the graph: its answers are literals without evidence, grounded in the ``model``."""
-
-    name: ClassVar[str] = "closed_book"
-    summary: ClassVar[str] = "the model alone, without the graph"
-    source: ClassVar[str] = "a baseline of every paper in the field"
-    asks_on_the_way: ClassVar[bool] = True
-
-    def cost(self, *, entities: int = 1, **_: int) -> Cost:
-        """Bound what a question costs: one call, and the queries about its entities."""
-        return Cost(1, 1, 5 + 2 * entities)
-
-    def retrieve(self, session: Session) -> Retrieval:
-        """Return no evidence, and a draft of names; nothing where no model is asked.
-
-        :raises ModelReplyError: if the reply cannot be used.
-        """
-        if session.model is None:
-            return Retrieval()
-        asked = f"Question: {plain(session.question, 4_000)}"
-        call = Call("closed book", CLOSED_BOOK_RULES, asked, {"answers": [str]}, _answer_names)
-        kept = (session.ask_model(call, required=True) or [])[:_MAX_NAMES]
-        if not kept:
-            return Retrieval(draft=Draft(NOT_KNOWN, grounding="model", sufficient=False))
-        return Retrieval(
-            draft=Draft(
-                "; ".join(kept),
-                answers=tuple(AnswerTerm(Literal(name), name, 1 / place) for place, name in enumerate(kept, 1)),
-                grounding="model",
-            )
-        )
-
-
-def _answer_names(text: str) -> list[str]:
-    """Read the names in a reply, none twice; none from a model that says it does not know.
-
-    >>> _answer_names('{"answers": ["Marie Curie", "unknown", "Marie Curie", 1903]}')
-    ['Marie Curie', '1903']
-    """
-    value = json_value(text)
-    listed = value.get("answers", value.get("answer")) if isinstance(value, dict) else value
-    listed = [listed] if isinstance(listed, str | int | float) else listed
-    if not isinstance(listed, list):
-        raise unusable(text, "a list of answers")
-    said = (printable(one, _MAX_NAME_CHARACTERS) for one in listed if isinstance(one, str | int | float))
-    names: dict[str, str] = {}
-    for name in said:
-        names.setdefault(normalised(name), " ".join(name.split()))
-    return [name for key, name in names.items() if key not in UNKNOWN]
 
 
 UNREACHABLE = 3  # questions in a row that an endpoint or a model server did not answer, after which the run stops
@@ -332,8 +199,8 @@ def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore
     :raises UnreachableError: after three such questions in a row; what is done is kept.
     """
     for method in plan.methods:
-        progress, left = MethodProgress(method.label, 0, len(plan.questions)), []
-        records = there.records(method.label)
+        progress, left = MethodProgress(method.name, 0, len(plan.questions)), []
+        records = there.records(method.name)
         for question in plan.questions:
             record = records.get(question.id)
             if record is None or record.is_lost:
@@ -356,7 +223,7 @@ def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore
 
 
 def _outcomes_of_method(
-    knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequence[Question]
+    knowledge: KnowledgeBase, plan: Plan, method: Retriever, questions: Sequence[Question]
 ) -> Generator[QuestionOutcome]:
     """Yield the outcomes as they come; at most ``plan.workers`` questions are asked at the same time.
 
@@ -377,14 +244,12 @@ def _outcomes_of_method(
             raise
 
 
-def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Question) -> QuestionOutcome:
+def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Retriever, question: Question) -> QuestionOutcome:
     """Ask one question with one method; nothing is recorded if the run was stopped."""
-    asking = replace(plan.asking, retriever=method.retriever, options={}, choices=False)
+    asking = replace(plan.asking, retriever=method, options={}, choices=False)
     if plan.gold_topics:
         asking = asking.about(topic.iri for topic in question.topics)
-    if not method.with_model:
-        asking = asking.without_model()
-    about = {"question": question.id, "method": method.label}
+    about = {"question": question.id, "method": method.name}
     began = time.monotonic()
     try:
         answer = knowledge.answer(question.text, asking)

@@ -17,7 +17,6 @@ from kgsparql import (
     Evidence,
     EvidenceItem,
     Hop,
-    KnowledgeBase,
     LanguageModel,
     Path,
     Query,
@@ -32,13 +31,11 @@ from kgsparql.answering.kept_answers import AnswerFile
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.errors import AnswerFileError, EndpointRateLimitError, ModelReplyError, OptionError
-from kgsparql.evaluation.run_plan import NOT_KNOWN, ClosedBook, load_methods
+from kgsparql.errors import AnswerFileError, EndpointRateLimitError, OptionError
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.documents import Excerpt
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.gaps import Gap
@@ -173,49 +170,6 @@ def test_answers_of_the_first_version_are_read_and_later_ones_refused(nobel: kgs
     with pytest.raises(AnswerFileError, match=f"version {SCHEMA_VERSION + 1} of the JSON") as caught:
         AnswerFile.read(later)
     assert "upgrade" in caught.value.hint
-
-
-RADIUM = "Who discovered radium?"
-
-
-def replied(nobel: KnowledgeBase, text: Any, **options: Any) -> tuple[Answer, list[Any]]:
-    """What the method makes of a reply, and what the model was asked."""
-    with (
-        ModelServer([Text(text)]) as server,
-        LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0)) as model,
-    ):
-        return nobel.ask(RADIUM, retriever=ClosedBook(), model=model, **options), server.requests
-
-
-def test_names_that_a_model_knows_are_never_the_graph_s(nobel: KnowledgeBase) -> None:
-    answer, (request,) = replied(nobel, {"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})
-    assert (answer.grounding, len(answer.evidence), answer.claims) == ("model", 0, ())
-    assert [(a.term, a.label, a.markers) for a in answer.answers] == [
-        (Literal("Marie Curie"), "Marie Curie", ()), (Literal("Pierre Curie"), "Pierre Curie", ()),
-    ]  # fmt: skip
-    assert answer.answers[0].score > answer.answers[1].score
-    assert (answer.usage["model_calls"], answer.text) == (1, "Marie Curie; Pierre Curie")
-    rules, question = request.body["messages"]
-    assert question["content"] == f"Question: {RADIUM}", "it is asked nothing of the graph"
-    assert "radium" not in rules["content"].lower()
-    assert nobel.ask(RADIUM, retriever=ClosedBook()).answers == ()
-
-
-def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_list_is_an_error(nobel: KnowledgeBase) -> None:
-    replies: tuple[Any, ...] = ({"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, [])
-    for reply in replies:
-        answer, _ = replied(nobel, json.dumps(reply))
-        assert (answer.status, answer.answers, answer.text) == ("not_in_graph", (), NOT_KNOWN)
-    for text in ("It was Marie Curie.", '{"names": 3}'):
-        with pytest.raises(ModelReplyError):
-            replied(nobel, text, require_model=True)
-
-
-def test_it_is_a_baseline_where_there_is_a_model() -> None:
-    methods, (note,) = load_methods(["baselines"], {}, model=False)
-    assert (methods, note.startswith("closed_book is left out: it asks the model")) == ([], True)
-    methods, notes = load_methods(["baselines"], {}, model=True)
-    assert ([method.label for method in methods], notes) == (["path_ranking+no_model", "closed_book"], [])
 
 
 def path(text: str, name: str, end: str) -> EvidenceItem:

@@ -20,23 +20,23 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from tests.unit.scored import asking, entity, of, path, record
 from tests.world import XSD
 
-NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"
+NAMES = "hits@1 expected_hits@1 mrr precision recall f1"
 P1, P2 = path("a b"), path("c d", score=0.5, marker="P2")
 
 TABLE = [
-    # gold, answers, ranked: hits@1, expected, @3, @5, @10, mrr, precision, recall, f1
-    ("a b", (*P1, *P2), False, [1, 1, 1, 1, 1, 1, 1 / 2, 1, 2 / 3]),
-    ("a b", (*P1, *P2), True, [1, 1, 1, 1, 1, 1, 1, 1, 1]),
-    ("b", (*P1, *P2), True, [0, 1 / 2, 1, 1, 1, 1 / 2, 1 / 2, 1, 2 / 3]),
-    ("b x y", (*P1, *P2), True, [0, 1 / 2, 1, 1, 1, 1 / 2, 1 / 2, 1 / 3, 2 / 5]),
-    ("d", (*P1, *P2), True, [0, 0, 0, 1, 1, 1 / 4, 0, 0, 0]),
-    ("d", (*P1, *P2), False, [0, 0, 0, 1, 1, 1 / 4, 1 / 4, 1, 2 / 5]),
-    ("j", path("a b c d e f g h i j k"), True, [0, 1 / 11, 0, 0, 1, 1 / 10, 1 / 11, 1, 1 / 6]),
-    ("k", path("a b c d e f g h i j k"), True, [0, 1 / 11, 0, 0, 0, 1 / 11, 1 / 11, 1, 1 / 6]),
-    ("x", (*P1, *P2), False, [0] * 9),
-    ("x", (), False, [0] * 9),
-    ("", (), False, [1] * 9),
-    ("", P1, False, [0] * 9),
+    # gold, answers, ranked: hits@1, expected, mrr, precision, recall, f1
+    ("a b", (*P1, *P2), False, [1, 1, 1, 1 / 2, 1, 2 / 3]),
+    ("a b", (*P1, *P2), True, [1, 1, 1, 1, 1, 1]),
+    ("b", (*P1, *P2), True, [0, 1 / 2, 1 / 2, 1 / 2, 1, 2 / 3]),
+    ("b x y", (*P1, *P2), True, [0, 1 / 2, 1 / 2, 1 / 2, 1 / 3, 2 / 5]),
+    ("d", (*P1, *P2), True, [0, 0, 1 / 4, 0, 0, 0]),
+    ("d", (*P1, *P2), False, [0, 0, 1 / 4, 1 / 4, 1, 2 / 5]),
+    ("j", path("a b c d e f g h i j k"), True, [0, 1 / 11, 1 / 10, 1 / 11, 1, 1 / 6]),
+    ("k", path("a b c d e f g h i j k"), True, [0, 1 / 11, 1 / 11, 1 / 11, 1, 1 / 6]),
+    ("x", (*P1, *P2), False, [0] * 6),
+    ("x", (), False, [0] * 6),
+    ("", (), False, [1] * 6),
+    ("", P1, False, [0] * 6),
 ]
 
 
@@ -50,10 +50,10 @@ def test_a_failed_question_and_an_empty_answer_are_wrong() -> None:
     failed = Record(question="1", method="test", status="error", error=("E_TIMEOUT", "too late"))
     empty = (record(status=status) for status in ("answered", "partial", "not_in_graph", "no_entity"))
     for gold, made in (("", failed), ("a", failed), *(("a", one) for one in empty)):
-        assert of(NAMES, asking(gold), made) == [0] * 9
+        assert of(NAMES, asking(gold), made) == [0] * 6
     said = record(text="There are three.", grounding="model")
     assert of("hits@1 f1", asking(""), said) == [0, 0], "an answer in words only is an answer"
-    assert of(NAMES, asking(None), record(*P1)) == [None] * 9, "nobody knows the answers"
+    assert of(NAMES, asking(None), record(*P1)) == [None] * 6, "nobody knows the answers"
     nameless = record(RecordedAnswer("", ""), text="  ")
     assert of("hits@1 f1", asking("Paris"), nameless) == [0, 0]
 
@@ -137,8 +137,8 @@ def test_every_metric_of_answers_compares_all_columns_of_a_table_and_numbers_by_
     wrong = (("<http://e.org/d>", "Denmark"), (typed("3", "integer"), ""))
     table = gold("Denmark", "2.6666667", "Egypt", "1", rows=rows)
     made = Record(question="1", method="test", status="answered", rows=(wrong, egypt, denmark))
-    names = ("hits@1", "hits@3", "mrr", "precision", "recall")
-    assert [of(name, table, made) for name in names] == [[0], [1], [0.5], [pytest.approx(2 / 3)], [1]]
+    names = ("hits@1", "mrr", "precision", "recall")
+    assert [of(name, table, made) for name in names] == [[0], [0.5], [pytest.approx(2 / 3)], [1]]
     found = [RecordedAnswer(term="<http://e.org/e>", label="Egypt", score=1.0, markers=("Q1",))]
     for other in (replace(made, rows=(), answers=tuple(found)), valued(typed("1", "integer"))):
         assert [of(name, table, other) for name in ("hits@1", "recall", "exact")] == [[0], [0], [0]]

@@ -19,31 +19,24 @@ FROM_MEMORY = record(RecordedAnswer("", "Paris"), text="Paris", grounding="model
 
 
 def test_grounded_is_an_answer_whose_citations_all_hold() -> None:
-    for made, grounded, unsupported in (
-        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1",)),)), 1, 0),
-        (record(*path("b"), evidence=(HELD,)), 1, None),
-        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1",)), ("And c.", ()))), 1, 1 / 2),
-        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1", "P2")),)), 0, 0),
-        (record(*path("b", marker="P9"), evidence=(HELD,)), 0, None),
-        (record(entity("b", marker="")), 0, None),
-        (record(*path("b"), evidence=(item("a p b", verified=[False]),), claims=(("It is b.", ("P1",)),)), 0, 1),
-        (record(*path("b"), evidence=(item("a p b", verified=[None]),)), 0, None),
-        (record(*path("b", marker="T1"), evidence=(RecordedEvidence("T1"),)), 1, None),
-        (record(*path("b"), evidence=(HELD,), grounding="document"), 0, None),
-        (FROM_MEMORY, 0, 1),
-        (SILENT, None, None),
-        (FAILED, 0, None),
-    ):
-        assert of("grounded unsupported_claims", asking("b"), made) == [grounded, unsupported], made
-
-
-def test_abstention_is_a_share_of_some_questions() -> None:
-    for gold, made, expected in (
-        ("", SILENT, [1, 1, 1]), ("a", SILENT, [1, 0, None]), (None, SILENT, [1, None, None]),
-        ("", record(*path("a")), [0, None, 0]), ("a", record(*path("a")), [0, None, None]),
-        ("", FAILED, [0, None, 0]), ("", FROM_MEMORY, [0, None, 0]),
+    for made, grounded in (
+        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1",)),)), 1),
+        (record(*path("b"), evidence=(HELD,)), 1),
+        (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1", "P2")),)), 0),
+        (record(*path("b", marker="P9"), evidence=(HELD,)), 0),
+        (record(entity("b", marker="")), 0),
+        (record(*path("b"), evidence=(item("a p b", verified=[False]),), claims=(("It is b.", ("P1",)),)), 0),
+        (record(*path("b"), evidence=(item("a p b", verified=[None]),)), 0),
+        (record(*path("b", marker="T1"), evidence=(RecordedEvidence("T1"),)), 1),
+        (record(*path("b"), evidence=(HELD,), grounding="document"), 0),
+        (FROM_MEMORY, 0), (SILENT, None), (FAILED, 0),
     ):  # fmt: skip
-        assert of("abstained abstention_precision abstention_recall", asking(gold), made) == expected
+        assert of("grounded", asking("b"), made) == [grounded], made
+
+
+def test_abstention_is_to_answer_nothing() -> None:
+    for made, abstained in ((SILENT, 1), (record(*path("a")), 0), (FAILED, 0), (FROM_MEMORY, 0)):
+        assert of("abstained", asking(""), made) == of("abstained", asking(None), made) == [abstained]
     assert of("abstained hits@1", asking(""), record(ranked=True)) == [1, 1]
     assert of("abstained hits@1", asking(""), record(status="partial", text="A limit was reached.")) == [1, 1]
 
@@ -62,9 +55,9 @@ def test_an_answer_in_words_is_no_abstention() -> None:
         said = record(text="There are three [P1].", status=status, claims=claims, evidence=(HELD,))
         from_memory = record(text="There are three.", status=status, grounding="model")
         for made in (said, from_memory):
-            assert of("abstained abstention_recall hits@1", asking(""), made) == [0, 0, 0]
+            assert of("abstained hits@1", asking(""), made) == [0, 0]
             assert of("abstained", asking("a"), made) == [0]
-        assert of("grounded unsupported_claims", asking("a"), said) == [1, 0]
+        assert of("grounded", asking("a"), said) == [1]
         # candidates are no words of a model, and neither is what stands below a reply that nothing carries
         for made in (replace(said, ranked=True), record(status=status)):
             assert of("abstained", asking("a"), made) == [1]
@@ -95,8 +88,7 @@ def test_costs_are_as_measured_and_unknown_without_prices() -> None:
     )  # fmt: skip
     found = scores(asking("a"), record(measured=spent), groups={"cost"})
     assert found == {
-        "model_calls": 3, "rounds": 2, "prompt_tokens": 100, "completion_tokens": 20, "tokens": 120, "cost": 0.5,
-        "queries": 7, "rows": 90, "seconds": 4.0,
+        "model_calls": 3, "tokens": 120, "cost": 0.5, "queries": 7, "seconds": 4.0,
     }  # fmt: skip
     assert of("cost tokens", asking("a"), record()) == [None, 0]
     late = Record(question="1", method="test", status="error", measured=RecordedCost(seconds=9.0))
@@ -112,42 +104,26 @@ def test_a_question_whose_model_failed_has_failed() -> None:
     question = asking("a", topics=topics("t"), golden_triples=(triple("t p a"),))
     answer_metrics = [name for name, metric in METRICS.items() if metric.group == "answer"]
     assert of(" ".join(answer_metrics), question, lost) == [0] * len(answer_metrics)
-    assert of("failed partial grounded unsupported_claims abstained", question, lost) == [1, 0, 0, None, 0]
+    assert of("failed partial grounded abstained", question, lost) == [1, 0, 0, 0]
     assert of("triple_recall linking_recall@1 queries", question, lost) == [1, 1, 3]
     silent = record(status="partial", error=("E_MODEL", "gone"))
-    assert of("hits@1 abstained abstention_recall", asking(""), silent) == [0, 0, 0]
+    assert of("hits@1 abstained", asking(""), silent) == [0, 0]
 
 
-def test_the_confidence_is_that_of_an_answer() -> None:
-    for made, confidence in (
-        (record(*path("a b"), score=0.9), 0.9),
-        (record(*path("a b")), None),  # a baseline says none
-        (replace(SILENT, score=0.4), None),
-        (record(entity("a"), status="error", error=("E_TIMEOUT", "late"), score=0.4), None),
-    ):
-        assert METRICS["confidence"].of(asking("a"), made) == confidence
-
-
-NAMES = "triple_precision triple_recall triple_f1 triple_hit@10 triple_precision@10 triple_map@10 triple_mrr@10"
+NAMES = "triple_precision triple_recall triple_f1 triple_hit@10"
 WRONG = [f"x p {i}" for i in range(20)]
 
 TABLE: list[tuple[list[str], list[list[str]], list[float | None]]] = [
-    # golden, evidence: precision, recall, F1, hit@10, P@10, MAP@10, MRR@10
-    (["a p b"], [["a p b"]], [1] * 7),
-    (["a p b", "b q c"], [["a p b", "x p y"]], [1 / 2, 1 / 2, 1 / 2, 1 / 2, 1 / 2, 1 / 2, 1]),
-    (
-        ["a p b", "b q c"],
-        [["x p y", "a p b"], ["x p z", "b q c"]],
-        [1 / 2, 1, 2 / 3, 1, 1 / 2, (1 / 2 + 2 / 4) / 2, 1 / 2],
-    ),
-    # a triple that is repeated takes a place and is not counted again
-    (["a p b", "b q c"], [["a p b"] * 10, ["b q c"]], [1, 1, 1, 1 / 2, 1, 1 / 2, 1]),
-    (["a p b"], [WRONG[:10], ["a p b"]], [1 / 11, 1, 1 / 6, 0, 0, 0, 0]),
-    (["a p b"], [WRONG[:9], ["a p b"]], [1 / 10, 1, 2 / 11, 1, 1 / 10, 1 / 10, 1 / 10]),
-    (["b p a"], [["a p b"]], [0] * 7),
-    (["a p b"], [], [0] * 7),
-    ([], [["a p b"]], [None] * 7),
-    ([], [], [None] * 7),
+    # golden, evidence: precision, recall, F1, hit@10
+    (["a p b"], [["a p b"]], [1] * 4),
+    (["a p b", "b q c"], [["a p b", "x p y"]], [1 / 2, 1 / 2, 1 / 2, 1 / 2]),
+    (["a p b", "b q c"], [["x p y", "a p b"], ["x p z", "b q c"]], [1 / 2, 1, 2 / 3, 1]),
+    (["a p b", "b q c"], [["a p b"] * 10, ["b q c"]], [1, 1, 1, 1 / 2]),  # one that is repeated takes a place
+    (["a p b"], [WRONG[:10], ["a p b"]], [1 / 11, 1, 1 / 6, 0]),
+    (["a p b"], [WRONG[:9], ["a p b"]], [1 / 10, 1, 2 / 11, 1]),
+    (["b p a"], [["a p b"]], [0] * 4),
+    (["a p b"], [], [0] * 4),
+    ([], [["a p b"]], [None] * 4),
 ]
 
 
@@ -161,10 +137,7 @@ def test_the_table() -> None:
         found = of(NAMES, resting_on(golden), made)
         assert found == (expected if expected[0] is None else pytest.approx(expected)), (golden, evidence)
     failed = Record(question="1", method="test", status="error")
-    assert of(NAMES, resting_on(["a p b"]), failed) == [0] * 7
-    many = [f"a p {i}" for i in range(12)]
-    found = of("triple_hit@10 triple_map@10", resting_on(many), record(evidence=(item(*many),)))
-    assert found == pytest.approx([10 / 12, 1]), "of more than ten golden triples the average is of ten"
+    assert of(NAMES, resting_on(["a p b"]), failed) == [0] * 4
 
 
 def test_literals_of_triples_are_compared_by_value() -> None:
@@ -174,21 +147,15 @@ def test_literals_of_triples_are_compared_by_value() -> None:
     assert of("triple_f1", Question(id="1", text="?", golden_triples=(number,)), made) == [1]
 
 
-LINKING = "linking_recall@1 linking_recall@3 linking_recall@5 linking_recall@10"
-
-
-def test_linking_looks_at_the_candidates_of_each_mention_where_the_entities_are_known() -> None:
+def test_linking_looks_at_what_each_mention_was_taken_for_where_the_entities_are_known() -> None:
     ann = asking("a", topics=topics("Ann"))
     failed = Record(question="1", method="test", status="error", linked=(link("Ann"),))
-    many = record(linked=(link("Ann", "Anna"), link("Bonn", "Bern", "Berlin", "Bob")))
-    repeated = record(linked=(link("Bonn", "Bonn", "Bern", "Bob"),))
+    many = record(linked=(link("Ann", "Anna"), link("Bonn", "Bob")))
     for question, made, expected in (
-        (asking("a", topics=topics("Ann Bob")), many, [1 / 2, 1 / 2, 1, 1]),
-        (asking("a", topics=topics("Ann Bob")), repeated, [0, 1 / 2, 1 / 2, 1 / 2]),
-        (asking("a"), record(linked=(link("Ann"),)), [None] * 4),
-        (ann, record(), [0] * 4), (ann, failed, [0] * 4),
+        (asking("a", topics=topics("Ann Bob")), many, 1 / 2), (asking("a"), many, None), (ann, record(), 0),
+        (ann, failed, 0),
     ):  # fmt: skip
-        assert of(LINKING, question, made) == expected
+        assert of("linking_recall@1", question, made) == [expected]
 
 
 QUALITY = {"answer", "evidence", "linking", "grounding"}
@@ -221,7 +188,6 @@ def test_every_quality_is_between_0_and_1_and_f1_between_precision_and_recall(pa
         if None not in parts:
             precision, recall, f1 = parts
             assert min(precision, recall) - 1e-12 <= f1 <= max(precision, recall) + 1e-12 or f1 == 0
-    assert found["hits@1"] <= found["hits@3"] <= found["hits@5"] <= found["hits@10"]
     assert found["hits@1"] <= found["mrr"] or found["hits@1"] == found["mrr"] == 1
 
 

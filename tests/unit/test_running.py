@@ -24,7 +24,7 @@ from kgsparql.errors import (
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, is_lost
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
-from kgsparql.evaluation.run_plan import UNREACHABLE, Method, MethodProgress, Plan, run
+from kgsparql.evaluation.run_plan import UNREACHABLE, MethodProgress, Plan, run
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.world import DBR, FIXTURES
 
@@ -73,8 +73,7 @@ def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tu
         told = Told({f"q{i}": what for i, what in enumerate(does)})
         questions = [Question(id=str(i), text=f"q{i}", answers=(GoldAnswer(BOHR, ""),)) for i in range(len(does))]
         asking = AskOptions(entities=(CURIE,), cancel=threading.Event())
-        methods = [Method(label="told", retriever=told)]
-        plan = Plan(questions=questions, methods=methods, asking=asking, workers=workers)
+        plan = Plan(questions=questions, methods=[told], asking=asking, workers=workers)
         path = tmp_path / "run"
         config = {"dataset": {"name": "d"}, "methods": [{"label": "told"}], "model": ""}
         there = Run.open(path) if path.exists() else Run.begin(path, config, questions)
