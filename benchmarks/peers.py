@@ -40,7 +40,6 @@ COLUMNS = {
     "triple_f1": "f1_triples",
     "seconds": "runtime",
     "tokens": "llm_tokens",
-    "cost": "llm_cost",
 }
 """Our metrics, and what the peers' evaluation calls the same."""
 
@@ -194,7 +193,6 @@ def _row(fields: Mapping[str, str | None], *, method: str) -> Row:
     spent = RecordedCost(
         seconds=published.get("seconds", 0.0),
         prompt_tokens=int(published.get("tokens", 0)),  # their sum is all that is published
-        cost=published.get("cost"),
     )
     shown = tuple((str(t.subject), str(t.predicate), str(t.object)) for t in context)
     evidence = (RecordedEvidence("P1", shown),) if shown else ()

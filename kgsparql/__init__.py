@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.answering.retriever import Retriever
     from kgsparql.answering.session import Session
-    from kgsparql.budget import Budget, Prices, Usage
+    from kgsparql.budget import Budget, Usage
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
     from kgsparql.graphs.endpoint import EndpointGraph
@@ -48,7 +48,7 @@ _NAMES = {
     "answering.ask_options": "AskOptions",
     "answering.retriever": "Retriever",
     "answering.session": "Session",
-    "budget": "Budget Prices Usage",
+    "budget": "Budget Usage",
     "errors": "KgsparqlError",
     "evidence.evidence": "CitedTriple Evidence EvidenceItem",
     "graphs.endpoint": "EndpointGraph",
@@ -85,7 +85,7 @@ __all__ = [
     "IRI", "UNKNOWN", "Answer", "AnswerTerm", "AskOptions", "BlankNode", "Budget", "CitedTriple", "Claim", "Cut",
     "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
     "InferenceStep", "KgsparqlError", "KnowledgeBase", "KnowledgeGraph", "LanguageModel", "LinkedEntity", "Literal",
-    "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "Prices", "PropertyPath", "Query",
+    "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "PropertyPath", "Query",
     "QueryPlan", "QueryResult", "ReadingChoice", "Retrieval", "Retriever", "Session", "Solutions", "Source",
     "StructGPT", "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "answer_to_json", "answer_to_rdflib", "open",
     "open_graph", "open_model", "render", "to_dataframe", "tools",

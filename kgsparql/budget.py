@@ -15,24 +15,11 @@ _REMOTE_SHARE = 2 / 3  # of a question's time, to ask endpoints in; the rest is 
 
 
 @frozen
-class Prices:
-    """What a model charges for a million tokens, in any currency."""
-
-    prompt: float
-    completion: float
-
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Tell what so many tokens cost."""
-        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1_000_000
-
-
-@frozen
 class Budget:
     """Limits for one question; ``None`` is no limit.
 
     :param max_tokens: of prompts and completions together.
-    :param max_cost: in the currency of ``prices``, without which it cannot be.
-    :raises OptionError: for a limit that is no number, is infinite or below 0, and for one on cost without prices.
+    :raises OptionError: for a limit that is no number, is infinite or below 0.
     """
 
     max_queries: int | None = 500
@@ -40,18 +27,13 @@ class Budget:
     max_seconds: float | None = 120.0
     max_calls: int | None = None
     max_tokens: int | None = None
-    max_cost: float | None = None
-    prices: Prices | None = None
 
     def __post_init__(self) -> None:
         for own in fields(self):
             limit = getattr(self, own.name)
-            if isinstance(limit, int | float) and not (math.isfinite(limit) and limit >= 0):
+            if limit is not None and not (math.isfinite(limit) and limit >= 0):
                 message = f"--{own.name.replace('_', '-')} {limit}: not a limit"
                 raise OptionError(message, hint="a number from 0 on; leave it out for no limit")
-        if self.max_cost is not None and self.prices is None:
-            hint = "--prices PROMPT,COMPLETION for a million tokens"
-            raise OptionError("a limit on cost needs the model's prices", hint=hint)
 
 
 class AnyEvent(threading.Event):
@@ -79,8 +61,8 @@ class AnyEvent(threading.Event):
 class Usage:
     """Running totals of one question; safe to add to from several threads.
 
-    :param cached_calls: model calls that were answered from the response cache. They count as calls, and in ``cost``,
-        so that a budget ends a question at the same place whether or not it was asked before.
+    :param cached_calls: model calls that were answered from the response cache. They count as calls, and their
+        tokens count, so that a budget ends a question at the same place whether or not it was asked before.
     :param cancel: ends the question with an error.
     :param stop: ends it as if its time was over, so that it is answered from what was found.
     :param trial_tokens: what a trial of the model took, before it was asked: no part of its budget.
@@ -147,12 +129,6 @@ class Usage:
         """Model calls that the budget still holds; ``None`` if it does not limit them."""
         return None if self.budget.max_calls is None else max(0, self.budget.max_calls - self.model_calls)
 
-    @property
-    def cost(self) -> float | None:
-        """What the tokens of all calls cost; ``None`` if the prices are not known."""
-        prices = self.budget.prices
-        return None if prices is None else prices.of(self.prompt_tokens, self.completion_tokens)
-
     def count_preparing(self, *, is_shared: bool = False) -> None:
         """Count a query that an endpoint is about to be sent, if the question is being prepared, or all share it."""
         with self._lock:
@@ -190,7 +166,7 @@ class Usage:
         :raises BudgetExceededError: if it would go over a limit; nothing is counted then.
         """
         self.check()
-        budget, prices = self.budget, self.budget.prices
+        budget = self.budget
         with self._lock:
             if self.calls_left == 0:
                 raise self._exceeded_error("model calls", self.model_calls, "--max-calls")
@@ -199,10 +175,6 @@ class Usage:
                 more = f" ({used} used, up to {wanted} more needed)"
                 fewer = "--max-tokens, or ask for shorter replies with --reply-tokens 300"
                 raise self._exceeded_error("tokens", budget.max_tokens, fewer, more)
-            spent, next_ = self.cost or 0.0, prices.of(prompt_tokens, completion_tokens) if prices else 0.0
-            if budget.max_cost is not None and spent + next_ > budget.max_cost:
-                more = f" ({spent:.4g} spent, up to {next_:.4g} more needed)"
-                raise self._exceeded_error("cost", budget.max_cost, "--max-cost", more)
             self.model_calls += 1
             self.prompt_tokens += prompt_tokens
             self.completion_tokens += completion_tokens
@@ -256,7 +228,6 @@ class Usage:
         return {
             "model_calls": self.model_calls, "cached_calls": self.cached_calls, "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens, "tokens": self.prompt_tokens + self.completion_tokens,
-            "trial_tokens": self.trial_tokens, "cost": None if self.cost is None else round(self.cost, 8),
-            "queries": self.queries,
-            "prepared": self.prepared, "rows": self.rows, "seconds": round(self.seconds, 3),
+            "trial_tokens": self.trial_tokens, "queries": self.queries, "prepared": self.prepared, "rows": self.rows,
+            "seconds": round(self.seconds, 3),
         }  # fmt: skip

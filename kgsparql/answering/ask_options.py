@@ -70,7 +70,7 @@ class AskOptions:
     :param choices: list the likely readings under a doubt, for two or three queries each.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
-    :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
+    :param budget: the limits of the question: calls, tokens, seconds, queries.
     :param emit: called with each event, on the thread that answers.
     :param cancel: ends the question with an error.
     :param stop: ends it as if its time was over: it is answered from what was found until then.

@@ -19,7 +19,7 @@ from kgsparql.rdf.terms import Json, printable
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.budget import Budget, Prices
+    from kgsparql.budget import Budget
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
 
@@ -51,7 +51,7 @@ LogOption = Annotated[
     Path | None,
     c.option(
         "--log FILE",
-        "Keep question, answer and cost in this file, for kgsparql log. Default: KGSPARQL_LOG, else no log.",
+        "Keep questions and answers in this file, for kgsparql log. Default: KGSPARQL_LOG, else no log.",
         envvar="KGSPARQL_LOG",
     ),
 ]
@@ -219,31 +219,12 @@ class LimitOptions:
     max_seconds: Annotated[float | None, _limit_option("--max-seconds", "Seconds per question.", min=0)] = 120
     max_calls: Annotated[int | None, _limit_option("--max-calls", "Model calls per question.", min=0)] = None
     max_tokens: Annotated[int | None, _limit_option("--max-tokens", "Tokens per question.", min=0)] = None
-    max_cost: Annotated[float | None, _limit_option("--max-cost", "Cost per question.", min=0)] = None
-    prices: Annotated[str | None, _limit_option("--prices IN,OUT", "Of a million tokens, prompts and replies.")] = None
 
     def budget(self) -> Budget:
         """Return the budget of one question."""
         from kgsparql.budget import Budget
 
-        return Budget(**{**asdict(self), "prices": _prices_of(self.prices)})
-
-
-def _prices_of(text: str | None) -> Prices | None:
-    """Read prices from ``0.15,0.60``: of a million tokens of prompts, and of replies."""
-    if text is None:
-        return None
-    from kgsparql.budget import Prices
-
-    try:
-        prices = [float(part) for part in text.split(",")]
-    except ValueError:
-        prices = []
-    if len(prices) != 2 or not all(0 <= one < math.inf for one in prices):
-        raise OptionError(
-            f"--prices {printable(text, 40)}", hint="two numbers from 0 on, for example --prices 0.15,0.60"
-        )
-    return Prices(*prices)
+        return Budget(**asdict(self))
 
 
 def options_of(option: list[str] | None) -> dict[str, str]:

@@ -52,13 +52,9 @@ KEYS = {
     "model.timeout": _Key("number", "model_timeout"),
     "model.required": _Key("switch", "require_model"),
     "model.trial": _Key("switch", "trial", "KGSPARQL_TRIAL"),
-    "model.prices": _Key("numbers", "prices"),
     "method.name": _Key("text", "retriever"),
     "method.options": _Key("table", "option"),
-    **{
-        f"limits.{name}": _Key("number", name)
-        for name in ("max_queries", "max_seconds", "max_calls", "max_tokens", "max_cost")
-    },
+    **{f"limits.{name}": _Key("number", name) for name in ("max_queries", "max_seconds", "max_calls", "max_tokens")},
 }
 """The settings. Options say how large a number may be, and languages and methods what they may be called."""
 _TABLES = {"graphs", *(key.partition(".")[0] for key in KEYS if "." in key)}
@@ -95,7 +91,7 @@ def _checked_setting(key: str, value: Any) -> Any:
 
 def _of_kind(key: str, kind: str, value: Any) -> Any:
     """Return a value of this kind; one text as a list where there may be several."""
-    values = value if isinstance(value, list) and kind in {"texts", "numbers"} else [value]
+    values = value if isinstance(value, list) and kind == "texts" else [value]
     wanted = {"table": dict, "switch": bool, "text": str, "texts": str}.get(kind, int | float)
     is_switch = kind == "switch"
     if values and all(isinstance(one, wanted) and one != "" and isinstance(one, bool) == is_switch for one in values):
@@ -293,7 +289,7 @@ def _with_settings(ctx: Any, given: Json, args: list[str]) -> list[str]:
         for key, own in KEYS.items()
         if own.option and key in held and not (own.variable and os.environ.get(own.variable))
     }
-    values |= {name: ",".join(map(str, values[name])) for name in ("lang", "prices") if name in values}
+    values |= {"lang": ",".join(values["lang"])} if "lang" in values else {}
     unused = ["model", "base_url", "require_model", "trial"] if given.get("no_model") else []
     is_other_method = given.get("retriever") not in {None, values.get("retriever")}
     if ctx.info_name in _EVALUATIONS or is_other_method:

@@ -148,7 +148,6 @@ def _tally_bar(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]
                 more += f" · {at.without_model:,} WITHOUT THE MODEL (--require-model: an error)" * bool(
                     at.without_model
                 )
-                more += f" · cost {at.cost:.4g}" if at.cost is not None else ""
                 graph.say(
                     f"{at.method} {at.done:,}/{at.total:,} · Hits@1 {100 * at.hits / max(1, at.done):.1f} %{more}"
                 )

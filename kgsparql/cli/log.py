@@ -1,4 +1,4 @@
-"""``kgsparql log``: what was asked, what it cost, whether it was right; and questions for ``kgsparql eval``."""
+"""``kgsparql log``: what was asked, whether it was right; and questions for ``kgsparql eval``."""
 
 from __future__ import annotations
 
@@ -44,11 +44,10 @@ def _question_line(one: LoggedQuestion) -> str:
     answer = one.answer
     labels = [term["term"]["label"] for term in answer.get("answers", ()) if term.get("best", term.get("is_best"))]
     text = str(answer.get("text") or answer["error"]["message"])
-    cost = answer.get("usage", {}).get("cost")
     found = "; ".join(labels[:4]) or text.strip().partition("\n")[0]
     return (
-        f"{one.id:>5} {_RATING_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {answer['status']:<12} "
-        f"{'' if cost is None else f'{cost:.4g}':>8}  {printable(one.question, 80)}  → {printable(found, 100)}"
+        f"{one.id:>5} {_RATING_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {answer['status']:<12}  "
+        f"{printable(one.question, 80)}  → {printable(found, 100)}"
     ).rstrip()
 
 

@@ -186,7 +186,6 @@ class RecordedCost:
     """Calls, tokens, queries and time.
 
     :param rounds: model calls that waited for each other: the longest chain.
-    :param cost: of all calls, those answered from the response cache included; ``None`` without prices.
     :param seconds: wall time.
     """
 
@@ -194,7 +193,6 @@ class RecordedCost:
     rounds: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost: float | None = None
     queries: int = 0
     rows: int = 0
     seconds: float = 0.0

@@ -368,6 +368,6 @@ METRICS = {metric.name: metric for metric in (
     _share_metric("failed", attrgetter("has_failed")),
     _cost_metric("model_calls"),
     _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
-    *map(_cost_metric, ("cost", "queries", "seconds")),
+    *map(_cost_metric, ("queries", "seconds")),
 )}  # fmt: skip
 """All metrics by name, in the order of a table."""

@@ -151,7 +151,6 @@ class MethodProgress:
     hits: float = 0.0
     failed: int = 0
     without_model: int = 0
-    cost: float | None = None
 
     def add(self, question: Question, record: Record) -> None:
         """Count one more answer."""
@@ -159,8 +158,6 @@ class MethodProgress:
         self.hits += METRICS["hits@1"].of(question, record) or 0.0
         self.failed += record.error is not None
         self.without_model += record.is_without_model
-        if (cost := record.measured.cost) is not None:
-            self.cost = (self.cost or 0.0) + cost
 
 
 Tell = Callable[[MethodProgress], None]

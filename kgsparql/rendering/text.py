@@ -134,16 +134,13 @@ def _cost_line(answer: Answer, *, verbose: int = 0) -> str:
 
 
 def cost_parts(usage: Mapping[str, Any]) -> list[str]:
-    """Say what a question cost; without prices that is unknown, never 0."""
+    """Say what a question took."""
     before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     kept = f" ({counted(cached, 'kept reply', 'kept replies')})" if cached and calls else ""
     parts = [counted(usage.get("queries", 0), "query", "queries") + before, counted(calls, "model call") + kept]
     if calls:
         parts.append(f"{usage.get('tokens', 0):,} tokens")
-        if (cost := usage.get("cost")) is not None:  # in plain digits, however small
-            small = f"{float(f'{cost:.2g}'):.12f}".rstrip("0")
-            parts.append(f"cost {small if 0 < cost < 1 else f'{cost:.2f}'}")
     return parts if usage.get("seconds") is None else [*parts, f"{usage['seconds']:.2f} s"]
 
 

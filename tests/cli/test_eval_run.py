@@ -112,7 +112,7 @@ def test_a_stopped_run_ends_as_others(run: Run, nobel: Path, tmp_path: Path, how
 
 def test_a_run_is_gone_on_with_by_one_process_and_not_paid_twice(run: Run, nobel: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "6", "--prices", "1,2", *PLAIN, "-o", out, "-m")
+    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "6", *PLAIN, "-o", out, "-m")
     with ModelServer(Player()) as server:
         url = ("--base-url", server.url)
         assert run(*asked, "m", *url).exit_code == 0

@@ -133,7 +133,7 @@ def _records(directory: Path) -> object:
 
 def _log(directory: Path) -> None:
     with QuestionLog(directory / "log.sqlite") as log:
-        log.add({"question": "Who?", "status": "answered", "text": "Ann", "usage": {"cost": 0.1}})
+        log.add({"question": "Who?", "status": "answered", "text": "Ann", "usage": {"tokens": 10}})
 
 
 def _logged(directory: Path) -> object:

@@ -81,16 +81,16 @@ def test_shares_of_questions() -> None:
         assert of("fallbacks partial failed", asking("a"), made) == expected
 
 
-def test_costs_are_as_measured_and_unknown_without_prices() -> None:
+def test_costs_are_as_measured() -> None:
     spent = RecordedCost(
-        model_calls=3, rounds=2, prompt_tokens=100, completion_tokens=20, cost=0.5, queries=7, rows=90,
+        model_calls=3, rounds=2, prompt_tokens=100, completion_tokens=20, queries=7, rows=90,
         seconds=4.0,
     )  # fmt: skip
     found = scores(asking("a"), record(measured=spent), groups={"cost"})
     assert found == {
-        "model_calls": 3, "tokens": 120, "cost": 0.5, "queries": 7, "seconds": 4.0,
+        "model_calls": 3, "tokens": 120, "queries": 7, "seconds": 4.0,
     }  # fmt: skip
-    assert of("cost tokens", asking("a"), record()) == [None, 0]
+    assert of("tokens", asking("a"), record()) == [0]
     late = Record(question="1", method="test", status="error", measured=RecordedCost(seconds=9.0))
     assert of("seconds", asking("a"), late) == [9]
 

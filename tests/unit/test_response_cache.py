@@ -100,7 +100,7 @@ CURIE = {"type": "uri", "value": "http://e.org/curie", "label": "Marie Curie"}
 def answered(question: str = "Who?", **others: object) -> dict[str, object]:
     return {
         "question": question, "status": "answered", "text": "Marie Curie", "graphs": ["g"], "retriever": "mindmap",
-        "model": "m", "usage": {"tokens": 12, "cost": 0.25, "seconds": 1.5},
+        "model": "m", "usage": {"tokens": 12, "seconds": 1.5},
         "answers": [{"term": CURIE, "is_best": True}], "more_answers": 0, **others,
     }  # fmt: skip
 

@@ -33,7 +33,7 @@ RECORD = Record(
         RecordedEvidence("P1", (("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),), (None,)),
     ),
     linked=(("<http://e.org/t>", "<http://e.org/u>"),),
-    measured=RecordedCost(model_calls=2, rounds=1, cost=0.25, seconds=1.5),
+    measured=RecordedCost(model_calls=2, rounds=1, seconds=1.5),
 )  # fmt: skip
 
 
