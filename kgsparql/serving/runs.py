@@ -10,7 +10,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -201,13 +201,10 @@ class KeptRuns:
 
 _ASIDE = {"frontier", "model_failed", "nothing_chosen"}  # notes that are said elsewhere, or change nothing
 _CITED = re.compile(r"\s?\[([A-Z]\d+(?:, [A-Z]\d+)*)\]")
-_END = re.compile(r"[.!?][\"')\]]*(?:\s?\[[A-Z]\d+(?:, [A-Z]\d+)*\])*\s+(?=\S)")
-_ABBREVIATION = re.compile(r"(?:^|[\s.(])(?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|No|vs|ca|e\.g|i\.e|etc)\.$|^\s*\d+\.$")
-_INITIAL = re.compile(r"(?:^|[\s.(])(\w)\.$")
 
 
 def run_words(run: Json) -> Json:
-    """Say of a finished run what a page reads beside it: its sentences, gaps, notes and meter."""
+    """Say of a finished run what a page reads beside it: its lines, gaps, notes and meter."""
     if "answer" not in run:
         return {}
     answer = run["answer"]
@@ -242,49 +239,29 @@ def page_error(error: KgsparqlError) -> Json:
 
 
 def said_by(answer: Json) -> list[Json]:
-    r"""Split an answer's text into lines: whether each is an aside, and its sentences: ``parts`` and ``rests``.
+    r"""Split an answer's text into lines: whether each is an aside, its ``parts``, whether it ``rests`` on evidence.
 
-    A part is text, or a list of markers. Only a sentence that a model wrote may rest on nothing.
+    A part is text, or a list of markers. Only a line that a model wrote may rest on nothing.
 
     >>> claims = [{"text": "She moved.", "markers": ["P1"]}]
-    >>> text = "Born in Warsaw [P1, N2]. She moved. Nobody knows.\n(ranked)"
+    >>> text = "Born in Warsaw [P1, N2].\nShe moved.\nNobody knows.\n(ranked)"
     >>> lines = said_by({"text": text, "model": "m", "status": "answered", "claims": claims})
-    >>> [[sentence["rests"] for sentence in line["sentences"]] for line in lines], lines[0]["sentences"][0]["parts"]
-    ([[True, True, False], [True]], ['Born in Warsaw', ['P1', 'N2'], '.'])
+    >>> [line["rests"] for line in lines], lines[0]["parts"]
+    ([True, True, False, True], ['Born in Warsaw', ['P1', 'N2'], '.'])
     """
     is_written = bool(answer["model"]) and answer["status"] != "not_in_graph"
     lines = []
     for line in filter(str.strip, answer["text"].split("\n")):
         is_aside = re.fullmatch(r"\(.*\)", line.strip()) is not None
-        told = []
-        for sentence in sentences(line):
-            pieces = _CITED.split(sentence)  # text and citations take turns
-            parts = [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
-            rests = is_aside or not is_written or _rests_on_evidence(sentence, answer["claims"])
-            told.append({"parts": parts, "rests": rests})
-        lines.append({"is_aside": is_aside, "sentences": told})
+        pieces = _CITED.split(line)  # text and citations take turns
+        parts = [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
+        rests = is_aside or not is_written or _rests_on_evidence(line, answer["claims"])
+        lines.append({"is_aside": is_aside, "parts": parts, "rests": rests})
     return lines
 
 
-def sentences(line: str) -> Iterator[str]:
-    """Split a line, each sentence with the citations behind its full stop; initials and abbreviations end none.
-
-    >>> list(sentences("J. Doe (e.g. Dr. X) left. [P1] She stayed. 2. No."))
-    ['J. Doe (e.g. Dr. X) left. [P1]', 'She stayed.', '2. No.']
-    """
-    begun = 0
-    for end in _END.finditer(line):
-        before = line[begun : end.start() + 1]
-        initial = _INITIAL.search(before)
-        if _ABBREVIATION.search(before) or (initial and initial[1].isupper()):
-            continue
-        yield line[begun : end.end()].rstrip()
-        begun = end.end()
-    yield line[begun:]
-
-
-def _rests_on_evidence(sentence: str, claims: Sequence[Json]) -> bool:
-    if _CITED.search(sentence) or not re.search(r"\w{2}", sentence):
+def _rests_on_evidence(line: str, claims: Sequence[Json]) -> bool:
+    if _CITED.search(line) or not re.search(r"\w{2}", line):
         return True
-    text = sentence.strip()
+    text = line.strip()
     return any(claim["markers"] and (text in claim["text"] or claim["text"] in text) for claim in claims)

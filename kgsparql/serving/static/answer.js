@@ -7,7 +7,7 @@ const ROWS = 1_000;
 const FEW = 2; // notes that are shown at once
 
 /**
- * Of a run; `said` are the lines of its text: sentences with their citations, and whether they rest on anything.
+ * Of a run; `said` are the lines of its text with their citations, and whether they rest on anything.
  * `acts` is what may be done from here: light, open, look, ask, and take another meaning of a name.
  */
 export function answerPart(run, acts) {
@@ -73,7 +73,7 @@ export function nearestPart(run, acts) {
   const { answer, gaps, said } = run, { computed } = answer;
   if (!gaps.length || !answer.evidence.length) return null;
   const [best, others] = parted(answer), marks = marksOf(acts);
-  const first = best.slice(0, 3).map((one) => one.term.label).join("; ") || said[1]?.sentences.flatMap((one) => one.parts).filter((part) => typeof part === "string").join("");
+  const first = best.slice(0, 3).map((one) => one.term.label).join("; ") || said[1]?.parts.filter((part) => typeof part === "string").join("");
   return [
     el("summary", {}, "What was found nearest", first && [": ", name(shortened(first, 80)), best.length > 3 && " …"]),
     computed ? spoken(said.slice(1), marks) : best.length > 0 && names(best.slice(0, NAMED), acts, marks),
@@ -102,16 +102,15 @@ const nameOf = ({ term, description = "", markers }, acts) => (term.type === "ur
   ? el("button", { type: "button", class: "link", onclick: () => acts.look({ term: `<${term.value}>`, label: term.label, description, markers }) }, name(term.label)) : name(term.label));
 
 /** A number, a yes or a no: its first word large, its unit behind it. */
-function valueLine({ sentences }, marks) {
-  const parts = sentences.flatMap((one) => one.parts);
+function valueLine({ parts }, marks) {
   const [, value, rest] = parts.filter((part) => typeof part === "string").join("").trim().match(/^(\S*)(.*)$/s);
   return el("p", { class: "value" }, el("strong", {}, name(value[0].toUpperCase() + value.slice(1))), " ", name(rest.trim() || " ", { class: "unit" }), parts.filter(Array.isArray).map(marks));
 }
 
-/** Lines of sentences, with a button for each marker. */
-const spoken = (lines, marks) => lines.map((line) => el("p", { class: line.is_aside ? "how" : "said" }, line.sentences.map(({ parts, rests }) =>
+/** Lines of text, with a button for each marker. */
+const spoken = (lines, marks) => lines.map(({ is_aside: isAside, parts, rests }) => el("p", { class: isAside ? "how" : "said" },
   el("span", rests ? {} : { class: "unsupported", title: "not from the graph: nothing that was found carries this" }, parts.map((part) => (typeof part === "string" ? part : [" ", marks(part)])), " ",
-    rests ? "" : el("span", { class: "label" }, "not from the graph")))));
+    rests ? "" : el("span", { class: "label" }, "not from the graph"))));
 
 function written({ answer, said, again }, acts, marks) {
   const isUnsaid = answer.answers.some((one) => !answer.text.toLowerCase().includes(one.term.label.toLowerCase()));

@@ -38,7 +38,7 @@ const titleOf = (run) => [name(shortened(run.answer.question, 120)), " ", el("st
 
 function shortBy({ answer, gaps, said }) {
   const best = answer.answers.filter((one) => one.best).map((one) => one.term.label);
-  const line = said[0]?.sentences.flatMap((one) => one.parts).filter((part) => typeof part === "string").join("").trim();
+  const line = said[0]?.parts.filter((part) => typeof part === "string").join("").trim();
   const named = best.length > 2 ? `${best[0]} and ${best.length - 1 + answer.more_answers} more` : best.join(", ");
   return shortened(gaps.length ? "no sure answer" : answer.value === null && named ? named : line ?? "", 60);
 }
