@@ -98,9 +98,6 @@ class AnswerOptions:
         bool,
         c.option("-i --interactive", "Ask one question after another: “and where did she die?”, “how many of them …”."),
     ] = False
-    safe_cells: Annotated[
-        bool, c.option("--safe-cells", "In CSV, put ' before a cell that a spreadsheet would calculate.")
-    ] = False
     log: LogOption = None
     verbose: Annotated[int, c.option("-v --verbose", "Show the steps on stderr; -vv also every query.", count=True)] = 0
 
@@ -142,7 +139,7 @@ def ask(
     emit = partial(c.say_step, verbose=0 if graph.quiet else how.verbose, drafts=is_drafted)
     with opened_to_ask(graph, model, limits, how, emit=emit) as (knowledge, opened):
         asking = opened.about(map(knowledge.resolve, how.entity or ()))
-        rendered = partial(_rendered_answer, form=form, how=how, told_graphs=len(graph.sources) > 1)
+        rendered = partial(_rendered_answer, form=form, told_graphs=len(graph.sources) > 1)
         is_told = asking.model is None and not (model.no_model or graph.quiet)
         without = how_to_add_once() if is_told else ""
         if question == "-":
@@ -150,7 +147,7 @@ def ask(
             _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
             return
         answer = logged_answer(knowledge, question, asking, how.log)
-        results = _all_rows(answer, form, knowledge, how)
+        results = _all_rows(answer, form, knowledge)
         is_whole = results is not None
         graph.say(without)
         c.write_lines(results or [rendered(answer, verbose=how.verbose)], how.output)
@@ -188,26 +185,23 @@ def _as_typed(question: str, doubted: Answer | None) -> tuple[str, int]:
     return (doubted.question if doubted is not None and number else question), number
 
 
-def _all_rows(answer: Answer, form: str, knowledge: KnowledgeBase, how: AnswerOptions) -> Iterator[str] | None:
+def _all_rows(answer: Answer, form: str, knowledge: KnowledgeBase) -> Iterator[str] | None:
     """Write all rows of a table that was cut, where the graph is on this machine; ``None`` for other answers."""
     from kgsparql.graphs.oxigraph import OxigraphGraph
     from kgsparql.plans.running import every_row
-    from kgsparql.rendering.rows import safe_cells, table_pieces
+    from kgsparql.rendering.rows import table_pieces
 
     found, graph = answer.computed, knowledge.graph
     if not (found and found.is_table and found.is_cut and form in {"json", "csv"} and isinstance(graph, OxigraphGraph)):
         return None
-    made = table_pieces(answer, form, every_row(found, graph), knowledge.labels)
-    return map(safe_cells, made) if how.safe_cells and form == "csv" else made
+    return table_pieces(answer, form, every_row(found, graph), knowledge.labels)
 
 
-def _rendered_answer(answer: Answer, *, form: str, how: AnswerOptions, told_graphs: bool, verbose: int = 0) -> str:
+def _rendered_answer(answer: Answer, *, form: str, told_graphs: bool, verbose: int = 0) -> str:
     from kgsparql.rendering import render
-    from kgsparql.rendering.rows import safe_cells
 
     at = datetime.now(UTC).isoformat(timespec="seconds") if form == "trig" else ""
-    made = render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
-    return safe_cells(made) if how.safe_cells and form == "csv" else made
+    return render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
 
 
 def _exit_code(answer: Answer) -> int:
@@ -299,12 +293,11 @@ def _answer_lines(
         return _line_result(line, found, form, rendered)
 
     def results() -> Iterator[str]:
-        from kgsparql.rendering.rows import COLUMNS, safe_cells, separated
+        from kgsparql.rendering.rows import COLUMNS, separated
 
         if form == "csv":
             yield separated([("id", "question", *COLUMNS)])
-        made = map(result_of, chain([first], lines))
-        yield from map(safe_cells, made) if how.safe_cells and form == "csv" else made
+        yield from map(result_of, chain([first], lines))
 
     c.write_lines(results(), how.output)
     if worst := next((code for code in (1, 5, 6) if code in codes), 0 if 0 in codes else NotFoundError.exit_code):

@@ -77,16 +77,6 @@ class Question:
     def __hash__(self) -> int:  # as the key of a cache: that of thousands of answers takes longer than judging them
         return hash(self.id)
 
-    @property
-    def direction(self) -> str:
-        """Which way its path is walked: ``forward``, ``inverse`` or ``mixed``; empty where no path is known.
-
-        >>> Question(id="1", text="?", path=("^director", "starring")).direction
-        'mixed'
-        """
-        ways = {"inverse" if name.startswith("^") else "forward" for name in self.path}
-        return "" if not ways else ways.pop() if len(ways) == 1 else "mixed"
-
     def to_json(self) -> Json:
         """Write the question as a JSON object, terms in N-Triples syntax."""
         written: Json = json_form(Question).dump_python(self, mode="json", by_alias=True)

@@ -10,7 +10,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,10 +52,10 @@ _QUESTIONS = (".jsonl", ".ndjson", ".json")
 def load(path: str | Path, *, language: str = "en") -> Dataset:
     """Load the questions of a file, or of a folder with a graph and questions about it.
 
-    The ending of a file tells its format. A question that cannot be used becomes a problem, and one that is there
-    twice counts once. In a folder, the graph is every RDF file called ``graph.*``, and the questions are in
-    ``questions.jsonl`` or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if
-    there is no ``graph.*``, ``graph`` (one path or several, from the folder on).
+    The ending of a file tells its format. A question that cannot be used becomes a problem, and so does one with the id
+    of another. In a folder the graph is every RDF file called ``graph.*``, and the questions are in ``questions.jsonl``
+    or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if there is no
+    ``graph.*``, ``graph`` (one path or several, from the folder on).
 
     :param language: of questions that are asked in several.
     :raises InputError: if there is nothing, or no format is recognised.
@@ -132,11 +132,9 @@ class _Entries(NamedTuple):
 
 
 def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[list[Question], list[Problem]]:
-    """Make the questions; one that is there twice counts once, another with the id of one gets a number."""
-    questions: list[Question] = []
+    """Make the questions; of those with one id the first counts."""
+    questions: dict[str, Question] = {}
     problems: list[Problem] = []
-    first_of: dict[Question, int] = {}
-    ids: set[str] = set()
     for number, value in found.numbered:
         place = f"{path}{found.where}{number}"
         try:
@@ -144,15 +142,10 @@ def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[lis
         except KgsparqlError as error:
             problems.append(Problem(place, error.message))
             continue
-        first = first_of.setdefault(question, number)
-        if first != number:
-            problems.append(Problem(place, f"the same as {path.name}{found.where}{first}"))
-            continue
-        if question.id in ids:
-            question = replace(question, id=next(n for i in count(2) if (n := f"{question.id}#{i}") not in ids))
-        ids.add(question.id)
-        questions.append(question)
-    return questions, problems
+        if question.id in questions:
+            problems.append(Problem(place, f"another one has the id {question.id}"))
+        questions.setdefault(question.id, question)
+    return [*questions.values()], problems
 
 
 def _entries_of(path: Path) -> _Entries:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -30,7 +29,6 @@ COLUMNS = [
 ]  # fmt: skip
 """Of a row; questions from stdin have ``id`` and ``question`` before them."""
 
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9.]+$)")
 _AT_ONCE = 1_000  # rows of a table that are written together
 _NO_ROWS = '\n    "rows": []'  # in the JSON of an answer, once: a text in it has no line ends
 _CELL_LENGTH = 4_000  # characters of the name of a thing for programs
@@ -79,12 +77,6 @@ def separated(rows: Iterable[Sequence[str]]) -> str:
         csv.writer(written, lineterminator="\r\n").writerow(row)  # else a lone \r has no quotes around it
         lines.append(written.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
-
-
-def safe_cells(text: str) -> str:
-    """Put ``'`` before each cell of CSV that a spreadsheet would calculate; a number stays one."""
-    rows = csv.reader(io.StringIO(text, newline=""))
-    return separated([f"'{cell}" if _FORMULA.match(cell) else cell for cell in row] for row in rows)
 
 
 # -- Computed tables ----------------------------------------------------------------------------------------------

@@ -193,20 +193,10 @@ def test_plain_lines_and_rows_are_the_sure_answers_and_nothing_else(run: Run) ->
     assert run(*asked, "-f", "plain", "-q").stderr == ""
 
 
-def test_a_bad_line_is_a_row_and_no_cell_is_a_formula(run: Run, tmp_path: Path) -> None:
-    kg = tmp_path / "formulas.ttl"
-    kg.write_text(
-        "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
-        ':size rdfs:label "size"@en . :a rdfs:label "Ada"@en ; :size "=1+2", "-5", "+49 30", "@SUM(A1)" .'
-    )
-    asked = ("ask", "-", "-k", kg, "-q", "-f", "csv", "--no-model")
-    done = run(*asked, "--safe-cells", stdin="What is the size of Ada?\n")
-    cells = {row["value"] for row in csv.DictReader(io.StringIO(done.stdout))}
-    assert cells == {"'=1+2", "-5", "'+49 30", "'@SUM(A1)"}
-    lines = 'What is the size of Ada?\n{"id": "x"}\n'
-    plain = run(*asked, stdin=lines)
-    assert plain.exit_code == 0
-    last = [*csv.DictReader(io.StringIO(plain.stdout))][-1]
+def test_a_bad_line_is_a_row(run: Run) -> None:
+    done = run("ask", "-", "-k", NOBEL, "-q", "-f", "csv", "--no-model", stdin=f'{BORN}\n{{"id": "x"}}\n')
+    assert done.exit_code == 0
+    last = [*csv.DictReader(io.StringIO(done.stdout))][-1]
     assert (last["id"], last["status"], last["reason"]) == ("x", "error", "line 2 has no question")
 
 

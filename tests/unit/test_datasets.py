@@ -56,8 +56,7 @@ def test_a_folder_with_its_graph_what_it_says_of_itself_and_gold_answers_of_each
     assert dataset.problems == ()
     first = dataset.questions[0]
     assert first.topics == (Topic(river("Elbe"), "Elbe"),)
-    assert (first.hops, first.type, first.path, first.direction) == (1, "city", ("flowsThrough",), "forward")
-    assert dataset.questions[2].direction == "mixed"
+    assert (first.hops, first.type, first.path) == (1, "city", ("flowsThrough",))
     assert answers_of(dataset, 0) == {river("Dresden"): "Dresden", river("Hamburg"): "Hamburg"}
     assert answers_of(dataset, 1) == {Literal("2850"): "2850"}
     assert answers_of(dataset, 3) == dict.fromkeys(map(river, ("Rhine", "Elbe", "Danube")), "")
@@ -114,21 +113,11 @@ def test_a_line_that_cannot_be_used_is_a_problem_with_its_number(written: Any) -
         assert message in problem.message
 
 
-def test_a_question_that_is_there_twice_counts_once_and_another_of_its_id_gets_a_number(written: Any) -> None:
-    other = entry(answers=["Ulm"], answer_iris=[R + "Ulm"])
-    dataset = written(lines(entry(), other, entry(), entry(id="b"), other))
-    assert [question.id for question in dataset.questions] == ["a", "a#2", "b"]
-    assert [(problem.where[-1], problem.message) for problem in dataset.problems] == [
-        ("3", "the same as questions.jsonl:1"),
-        ("5", "the same as questions.jsonl:2"),
-    ]
-    ids = ["a", "a", None, "a#2", "a"]
-    dataset = written(lines(*[entry(id=own, question=f"Where is {n}?") for n, own in enumerate(ids)]))
-    assert [question.id for question in dataset.questions] == ["a", "a#2", "3", "a#2#2", "a#3"]
-    queries = [{"id": "q", "question": "Why?", "sparql": text} for text in ("ASK {}", "ASK { ?s ?p 1 }", "ASK {}")]
-    dataset = written(json.dumps(queries), "a.json")
-    assert [question.id for question in dataset.questions] == ["q", "q#2"]
-    assert dataset.problems[0].message == "the same as a.json: question 1"
+def test_of_questions_with_one_id_the_first_counts(written: Any) -> None:
+    dataset = written(lines(entry(), entry(answers=["Ulm"], answer_iris=[R + "Ulm"]), entry(id="b")))
+    assert [question.id for question in dataset.questions] == ["a", "b"]
+    (problem,) = dataset.problems
+    assert (problem.where[-1], problem.message) == ("2", "another one has the id a")
 
 
 def test_an_empty_list_of_answers_says_that_there_is_none(written: Any) -> None:
