@@ -101,17 +101,13 @@ def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_no
 
 
 def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(doctor: Doctor, tmp_path: Path) -> None:
-    for options, says in (
-        ({"schema": False, "json_mode": False}, "takes text; replied in"),
-        ({"refuses": ("temperature", "seed")}, "takes json_schema, refuses temperature, seed; replied in"),
-        ({"schema": False}, "takes json_object; replied in"),
-    ):
-        with ModelServer([FOUR], **options) as server:  # type: ignore[arg-type]
-            for _ in range(2):
-                code, found = doctor("--base-url", server.url)
-            assert [request.path for request in server.answered] == ["/v1/models", "/v1/chat/completions"] * 2
-            assert (code, found["model"]["state"]) == (0, "ok")
-            assert found["model"]["found"].startswith(f"scripted-model at {server.url}: {says}")
+    with ModelServer([FOUR], schema=False, refuses=("temperature", "seed")) as server:
+        for _ in range(2):
+            code, found = doctor("--base-url", server.url)
+        assert [request.path for request in server.answered] == ["/v1/models", "/v1/chat/completions"] * 2
+    assert (code, found["model"]["state"]) == (0, "ok")
+    says = f"scripted-model at {server.url}: takes json_object, refuses temperature, seed; replied in"
+    assert found["model"]["found"].startswith(says)
     assert not (tmp_path / "cache").exists()
 
 

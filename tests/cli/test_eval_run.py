@@ -204,13 +204,6 @@ def test_a_file_that_is_named_json_gets_json(run: Run, made: Path, tmp_path: Pat
     assert other.stdout.decode() == text, "another process writes the same bytes"
 
 
-def test_metrics_and_slices(run: Run, made: Path) -> None:
-    done = run("eval", "compare", made, "--metrics", "f1")
-    assert done.exit_code == 0, done.stderr
-    assert "Difference from mindmap\n" in done.stdout
-    assert "f1 by hops" in done.stdout
-
-
 def test_what_cannot_be_done_is_told(run: Run, made: Path, tmp_path: Path) -> None:
     def refused(*arguments: object) -> str:
         done = run("eval", "compare", *arguments)

@@ -114,7 +114,8 @@ def test_a_line_that_cannot_be_used_is_a_problem_with_its_number(written: Any) -
 
 
 def test_of_questions_with_one_id_the_first_counts(written: Any) -> None:
-    dataset = written(lines(entry(), entry(answers=["Ulm"], answer_iris=[R + "Ulm"]), entry(id="b")))
+    bare = entry(id="b", topic_entities=[{"iri": R + "Bonn", "label": None}])
+    dataset = written(lines(entry(), entry(answers=["Ulm"], answer_iris=[R + "Ulm"]), bare))
     assert [question.id for question in dataset.questions] == ["a", "b"]
     (problem,) = dataset.problems
     assert (problem.where[-1], problem.message) == ("2", "another one has the id a")
@@ -223,10 +224,3 @@ def test_the_real_datasets_beside_the_checkout_are_read_whole(shared_data: Path)
         counts[dataset.name] = len(dataset.questions)
     assert counts["metaqa"] == 900
     assert counts["orkg"] == 80
-
-
-def test_a_topic_without_a_label_is_read(tmp_path: Path) -> None:
-    entry = {"question": "q?", "answers": ["a"], "topic_entities": [{"iri": "http://e.org/a", "label": None}]}
-    (tmp_path / "questions.jsonl").write_text(json.dumps(entry), encoding="utf-8")
-    dataset = load(tmp_path / "questions.jsonl")
-    assert (dataset.problems, [topic.label for topic in dataset.questions[0].topics]) == ((), [""])

@@ -82,10 +82,6 @@ def test_what_is_met_on_the_way_along_a_path_is_what_its_query_finds(nobel: kgsp
     assert found
 
 
-def test_no_answer_is_a_query_that_finds_nothing(nobel: kgsparql.KnowledgeBase) -> None:
-    assert kgsparql.render(nobel.ask("Who was Batman?"), "sparql") == "SELECT * { FILTER(false) }"
-
-
 PREFIXES = """PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX schema: <http://schema.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX kgs: <https://w3id.org/kgsparql#> PREFIX sh: <http://www.w3.org/ns/shacl#>

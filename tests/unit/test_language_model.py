@@ -24,7 +24,7 @@ from kgsparql.models.reply_json import plain_text
 from kgsparql.storage.response_cache import ResponseCache
 
 from tests.model_server import (  # isort: skip
-    Cut, EmptyBody, HangUp, Html, Length, ModelServer, NoChoices, NullContent, Raw, Refusal, Slow, Status, Text,
+    EmptyBody, HangUp, Length, ModelServer, NoChoices, NullContent, Raw, Refusal, Slow, Status, Text,
 )  # fmt: skip
 import json
 from dataclasses import asdict
@@ -132,10 +132,7 @@ def test_M02_M03_M08_what_is_no_reply_is_named_and_never_read() -> None:
         (Length('{"answer": "Par'), "E_LLM_LENGTH"),
         (Refusal(), "E_LLM_REFUSED"),
         (Text("no", finish_reason="content_filter"), "E_LLM_REFUSED"),
-        (Html(), "E_LLM_FORMAT"),
         (Raw(b'{"id": 1}'), "E_LLM_EMPTY"),
-        (Raw(b'{"choices": [{"mess'), "E_LLM_PARTIAL"),
-        (Cut(20), "E_LLM_PARTIAL"),
         (HangUp(), "E_LLM_PARTIAL"),
     ):
         usage, events = Usage(), list[Event]()

@@ -63,11 +63,6 @@ def test_an_answer_in_words_is_no_abstention() -> None:
             assert of("abstained", asking("a"), made) == [1]
 
 
-def test_what_a_limit_left_out_is_counted_where_it_was_noted() -> None:
-    assert of("truncated", asking("a"), record(is_cut_short=True)) == [1]
-    assert of("truncated", asking("a"), record(is_cut_short=False, evidence=(HELD,))) == [0]
-
-
 def test_shares_of_questions() -> None:
     how_it_was_run = ("ranking", "no embedding model: texts are compared by the words they share")
     for made, expected in (
@@ -79,6 +74,7 @@ def test_shares_of_questions() -> None:
         (record(), [0, 0, 0]),
     ):
         assert of("fallbacks partial failed", asking("a"), made) == expected
+    assert of("truncated", asking("a"), record(is_cut_short=True)) == [1]
 
 
 def test_costs_are_as_measured() -> None:
