@@ -22,7 +22,7 @@ from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
 from kgsparql.linking.linker import MAX_CANDIDATES, Linker
 from kgsparql.linking.words import counted
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, local_name, normalised, printable
 from kgsparql.rdf.vocabulary import SAME_AS
 
@@ -94,7 +94,7 @@ def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> 
     }
     if not places:
         return links
-    value, predicate, item = map(Variable, ("value", "predicate", "item"))
+    value, predicate, item = variables("value predicate item")
     group = (g.Values(value, tuple(map(Literal, places))), g.Fact(item, predicate, value))
     select = g.Select((value, item), group, distinct=True, limit=BOUND)
     owners: dict[str, list[IRI]] = {text: [] for text in places}

@@ -28,9 +28,9 @@ from kgsparql.linking.words import countries, other_numbers, root, words
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, as_iri, iris_in, normalised
+from kgsparql.rdf.terms import IRI, Literal, as_iri, iris_in
 from kgsparql.rdf.vocabulary import CLASS_KINDS, CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
@@ -246,18 +246,14 @@ def _with_kinds_named(session: Session, asked: Form) -> Form:
 
 
 def _kind_named(session: Session, noun: str, own: Lexicon) -> NamedKind | None:
-    """Find the things that a noun stands for: concepts, those with such names, or what the graph says it is about."""
+    """Find the things that a noun stands for: concepts, or those with such names."""
     forms = {noun, *other_numbers(noun)}
     read = partial(NamedKinds.of, sizes=classes_of(session), predicates=predicates_of(session))
     if (kinds := _counted_once(read, None, session, key=NamedKinds)) is None:
         return None
     if not own.concept_nouns.isdisjoint(forms) and (CONCEPT in kinds.sizes or session.vocabulary.is_ontology):
         return NamedKind(CONCEPT if CONCEPT in kinds.sizes else CLASS_KINDS[1], 1.0, kinds.sizes.get(CONCEPT, 0))
-    if (called := kinds.called(forms)) is not None:
-        return called
-    titles = (words(normalised(title)) for title in kinds.titles if "," not in title)
-    told = {text for title in titles if own.and_words.isdisjoint(title) for text in title if singular(text) != text}
-    return NamedKind(kinds.main, 0.0, kinds.sizes[kinds.main]) if kinds.main is not None and told & forms else None
+    return kinds.called(forms)
 
 
 def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
@@ -315,7 +311,7 @@ def _texts_found(
 
     :param numbers: those that are only digits, and count where they are codes.
     """
-    value, predicate, label, item = map(Variable, ("v", "p", "label", "x"))
+    value, predicate, label, item = variables("v p label x")
     labels, ends = session.graph.naming.labels, common_profiler(session)
     group = (g.Values(value, texts), g.Fact(item, predicate, value))
     is_blank = g.Filter(g.Apply("isBlank", (item,)))

@@ -15,9 +15,9 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
-from kgsparql.linking.words import counted, grouped
+from kgsparql.linking.words import counted
 from kgsparql.rdf.literals import aligned
-from kgsparql.rdf.terms import Json, json_text, printable
+from kgsparql.rdf.terms import Json, grouped, json_text, printable
 
 _ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # figures mean little without them
 _USUAL = (

@@ -34,9 +34,9 @@ from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.words import grouped, in_turn
+from kgsparql.linking.words import in_turn
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, printable
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, grouped, printable
 
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",

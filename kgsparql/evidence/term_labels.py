@@ -19,10 +19,9 @@ from kgsparql.evidence.verbalising import with_statements
 from kgsparql.exploration import Label, descriptions, labels
 from kgsparql.exploration.labels import named_types, own_label
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.linking.words import grouped
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Path, Walk
-from kgsparql.rdf.terms import IRI, Labels, Literal, Term, iris_in, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, grouped, iris_in, local_name, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.schema.known_names import name_of_code
 

@@ -43,7 +43,7 @@ from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimit
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport, media_type
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Json, printable
+from kgsparql.rdf.terms import IRI, Json, Triple, printable
 from kgsparql.rdf.vocabulary import WORDS, Naming
 from kgsparql.storage.response_cache import COUNTS, ResponseCache
 
@@ -216,8 +216,10 @@ class EndpointGraph(KnowledgeGraph):
         if self.probe.sizes is None:
             self.probe.sizes = StatedSizes()
             with suppress(EndpointReplyError):  # it is none of the question's queries
-                found = self.shared()._told_of_whole(Query.load("void_sizes").limit(BOUND))  # noqa: SLF001 - of this class
-                self.probe.sizes = StatedSizes.of(found, self)
+                found = self.shared()._told_of_whole(Query.load("void_sizes").limit(4 * BOUND))  # noqa: SLF001 - of this class
+                if found.complete:
+                    said = (Triple(one["subject"], one["predicate"], one["object"]) for one in found)  # type: ignore[arg-type]
+                    self.probe.sizes = StatedSizes.of(said, self)
         return cast("StatedSizes", self.probe.sizes)
 
     def _new_fingerprint(self, otherwise: str) -> str:
@@ -276,7 +278,7 @@ class EndpointGraph(KnowledgeGraph):
     def _found_by_linker(self, query: Query, limits: SparqlRequest) -> Solutions:
         address, profile = self._linker_address, self.profile
         found = list[Solution]()
-        for parameters in linker_parameters(query, profile):
+        for parameters in linker_parameters(query):
             request = replace(
                 limits, url=address.url, name=LINKER, form="NAMES", profile=profile, parameters=parameters,
                 secrets=address.secrets, timeout_s=min(limits.timeout_s, _LINKER_S),
@@ -392,7 +394,7 @@ class EndpointGraph(KnowledgeGraph):
         probe.server = printable(reply.headers.get("server", ""), 120)
         if is_rdf and VOID in description:
             with suppress(EndpointReplyError):  # what is wrong with it says nothing
-                sizes = StatedSizes.described(triples(reply, request), self)
+                sizes = StatedSizes.of(triples(reply, request), self)
                 probe.sizes = sizes if sizes.counts else None
 
 

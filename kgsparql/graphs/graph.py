@@ -7,6 +7,7 @@ import hashlib
 import math
 import re
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, whole_number
+from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rdf.vocabulary import Naming
 
 BOUND = 10_000
@@ -35,7 +36,6 @@ _PARTITIONS = {
     "classPartition": ("class", "class", "entities"),
     "propertyPartition": ("predicate", "property", "triples"),
 }
-_STATED = ("triples", "entities", "class", "property", "sparqlEndpoint")
 _NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 _T = TypeVar("_T")
@@ -113,38 +113,30 @@ class StatedSizes:
     most: float = 1_000_000
 
     @classmethod
-    def of(cls, found: Solutions, graph: KnowledgeGraph) -> StatedSizes:
-        """Read the solutions of ``queries/void_sizes.rq``, if they are about one dataset, and not of another place."""
-        here, counts = IRI(graph.url), dict[str, dict[Term, int]]()
-        most = math.inf if graph.profile.quick_counts else cls().most
-        own = [solution for solution in found if solution.get("endpoint", here) == here]
-        for one in own:
-            counts.setdefault(str(getattr(one["kind"], "value", "")), {})[one["term"]] = whole_number(one["number"])
-        return cls(counts, most) if found.complete and len({one["dataset"] for one in own}) == 1 else cls(most=most)
-
-    @classmethod
-    def described(cls, triples: Iterable[Triple], graph: KnowledgeGraph) -> StatedSizes:
-        """Read them in a description apart: as a query would, but in a time that grows with its length alone."""
-        held, parts = dict[str, dict[Any, Any]](), list[tuple[Any, str, Any]]()
+    def of(cls, triples: Iterable[Triple], graph: KnowledgeGraph) -> StatedSizes:
+        """Read the triples of descriptions, if they are about one dataset, and not of another place."""
+        said, parts = defaultdict[str, dict[Any, Any]](dict), list[tuple[Any, str, Any]]()
         for triple in triples:
             name = triple.predicate.value.removeprefix(VOID)
             if name in _PARTITIONS:
                 parts.append((triple.subject, name, triple.object))
-            held.setdefault(name, {})[triple.subject] = triple.object
-        within, own = {part for _, _, part in parts}, {name: held.get(name, {}) for name in _STATED}
-        rows = [(one, "all", one, own["triples"][one]) for one in own["triples"]]
+            said[name][triple.subject] = triple.object
+        rows = [(one, "all", one, number) for one, number in said["triples"].items()]
         for whole, partition, part in parts:
             kind, term, number = _PARTITIONS[partition]
-            if part in own[term] and part in own[number]:
-                rows.append((whole, kind, own[term][part], own[number][part]))
-        known = [row for row in rows if row[0] not in within and _NUMBER.fullmatch(getattr(row[3], "value", ""))]
-        solutions = [
-            {
-                "dataset": whole, "kind": Literal(kind), "term": term, "number": number,
-                **({"endpoint": own["sparqlEndpoint"][whole]} if whole in own["sparqlEndpoint"] else {}),
-            } for whole, kind, term, number in sorted(known, key=lambda row: (-int(row[3].value), str(row[2])))
+            if part in said[term] and part in said[number]:
+                rows.append((whole, kind, said[term][part], said[number][part]))
+        here, within = IRI(graph.url), {part for _, _, part in parts}
+        own = [
+            row for row in rows
+            if row[0] not in within and said["sparqlEndpoint"].get(row[0], here) == here
+            and _NUMBER.fullmatch(getattr(row[3], "value", ""))
         ]  # fmt: skip
-        return cls.of(Solutions((), tuple(solutions)), graph)
+        counts = defaultdict[str, dict[Term, int]](dict)
+        for _, kind, term, number in sorted(own, key=lambda row: (-int(row[3].value), str(row[2]))):
+            counts[kind][term] = int(number.value)
+        most = math.inf if graph.profile.quick_counts else cls().most
+        return cls(counts if len({row[0] for row in own}) == 1 else {}, most)
 
     @property
     def are_large(self) -> bool:

@@ -97,7 +97,7 @@ def _seen_things(graph: _Embedded) -> list[_SeenThing]:
     """Look at the first things of a graph, and at the first of each class."""
     subjects = dict.fromkeys(quad.subject for quad in islice(graph.quads(), _QUADS_SEEN))
     if sum(source.triples for source in graph.stored) <= _MOST_TRIPLES:
-        x, kind = g.Variable("x"), g.Variable("kind")
+        x, kind = g.variables("x kind")
         classes = g.Select((kind,), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_THINGS)
         listed = [one["kind"] for one in graph.stream(g.select_query("kinds", classes))]
         each = min(_OF_A_KIND, _THINGS // max(1, len(listed)) + 1)

@@ -29,7 +29,6 @@ _ENGINES_LATE_S = 2  # an engine looks at its clock now and then, and what it sa
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TimeoutUnit: TypeAlias = Literal["none", "ms", "s", "seconds with unit"]
 Manner: TypeAlias = Literal["POST", "POSTDIRECTLY", "GET"]
-Linker: TypeAlias = Literal["reconciliation", "wikibase"]
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "ql:has-word", "qlever", "jena", "graphdb"]
 
@@ -81,8 +80,8 @@ class EndpointProfile:
     :param has_union: whether the default graph is the union of all graphs; only Oxigraph is asked for that.
     :param has_named_graphs: whether it makes sense, and is allowed, to ask for named graphs; ``None``: find out.
     :param search_host: of a Wikibase, whose own search ``wikibase:mwapi`` is to ask.
-    :param linker: which protocol the service at ``linker_url`` speaks, if there is one: it is asked which entities have
-        a name, before the text search is; ``linker_prefix`` makes IRIs of what it calls them.
+    :param linker_url: of the search API of a Wikibase, if there is one: it is asked which entities have a name, before
+        the text search is.
     :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.
     :param type_predicates: lead from an entity to its class, beside ``rdf:type``.
     :param label_predicates: the best first; none for those that kgsparql knows.
@@ -121,9 +120,7 @@ class EndpointProfile:
     has_named_graphs: bool | None = None
     text_search: TextSearch = "none"
     search_host: str = ""
-    linker: Linker = "reconciliation"
     linker_url: str = ""
-    linker_prefix: str = ""
     degree_predicate: IRI | None = None
     type_predicates: tuple[IRI, ...] = ()
     label_predicates: tuple[IRI, ...] = ()

@@ -42,7 +42,7 @@ from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nea
 from kgsparql.linking.label_index.reading import Gathered, read_labels, too_many
 from kgsparql.linking.label_index.search import LabelRow, Progress, recipe, silent
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages import IndexedTexts, Passages, build_passages
+from kgsparql.linking.passages import PASSAGES, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder, Floats
@@ -444,7 +444,7 @@ def _is_older(made_of: Sequence[str], directory: Path) -> bool:
     """Tell whether an index is of these files; one that took long to make stays, or has passages of texts."""
     manifest = Tables(directory).manifest() or {}
     took_long = manifest.get("vectors") and manifest["texts"] > EMBED_AT_ONCE
-    return manifest.get("made_of") == made_of and not took_long and not any(directory.glob(f"*/{MANIFEST}"))
+    return manifest.get("made_of") == made_of and not took_long and not (directory / PASSAGES).exists()
 
 
 def _drop_leftovers(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:

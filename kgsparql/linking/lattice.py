@@ -68,8 +68,6 @@ EXACT_CASE = 1.02  # weight of a label with the same capitals as in the question
 BEGUN = 0.8
 """The cosine below which a label of which a name is only the beginning loses score: to a model, Frank is much like
 Frankreich."""
-PARENTHESIS = 0.1
-"""Added to 1 as factor on the weight, where the question has all words in the parenthesis of a label: `the album`."""
 
 _ASKING = frozenset(
     {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
@@ -95,7 +93,6 @@ class Lattice:
 
     def __init__(self, question: str, search: LabelSearch, languages: tuple[str, ...]) -> None:
         self.question = question
-        self.source = search
         self.search = search.for_text(question, languages)
         self.languages = languages
         self.tokens = tokens(question)
@@ -258,14 +255,7 @@ class Lattice:
         case_tells = self.is_cased or (self.vocabulary.capitals_tell and row.role == "label")
         is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
         weight = found.weight * (EXACT_CASE if case_tells and is_as_written else 1.0)
-        weight *= 1 + PARENTHESIS * self._share_of_parenthesis(row)
         return self._candidate(row, replace(found, weight=weight), score, "exact")
-
-    def _share_of_parenthesis(self, row: LabelRow) -> float:
-        """Return the share of the words in a label's parenthesis that the question has elsewhere."""
-        left_out = {*words(normalised(row.text))[len(words(row.key)) :]} - self.stops
-        asked = {stem(token.text) for token in self.tokens} if left_out else ()
-        return sum(stem(word) in asked for word in left_out) / len(left_out) if left_out else 0.0
 
     def _candidate(self, row: LabelRow, found: Fit, score: float, matched: Matched) -> LinkCandidate:
         places = sorted(self._content & found.places or found.places)

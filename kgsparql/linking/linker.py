@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
-from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
-from kgsparql.linking.label_index.packed import PackedLabels
+from kgsparql.linking.label_index.combined import LabelSearch
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import (
     MISTYPED_WORDS,
@@ -50,15 +48,11 @@ class Linker:
         self.search = search
         self.embedder = search.embedder
         self.languages = tuple(tag.lower() for tag in languages)
-        self._asked: KnowledgeGraph | None = None
-        self._looked_up: dict[str, None] = {}
-        self._failures: list[str] = []
         self._lattices: dict[str, Lattice] = {}
 
     def lattice(self, text: str) -> Lattice:
-        """The spans of a text and the labels they may mean: looked up once, unless the index is another since."""
-        known = self._lattices.get(text)
-        if known is None or known.source is not self.search:
+        """The spans of a text and the labels they may mean, looked up once."""
+        if (known := self._lattices.get(text)) is None:
             if len(self._lattices) >= _KEPT:
                 self._lattices = {}
             known = self._lattices[text] = Lattice(text, self.search, self.languages)
@@ -73,15 +67,12 @@ class Linker:
     def with_graph(self, graph: KnowledgeGraph) -> Linker:
         """The same linker for one question, which looks labels up in that question's view of the graph."""
         other = copy.copy(self)
-        asked = graph if self.search.row_count else None
-        vars(other).update(
-            search=self.search.with_graph(graph), _asked=asked, _looked_up={}, _failures=[], _lattices={}
-        )
+        vars(other).update(search=self.search.with_graph(graph), _lattices={})
         return other
 
     def notes(self, links: Sequence[LinkedEntity]) -> tuple[str, ...]:
         """What the reader of an answer should know about the search of labels."""
-        return (*self.search.notes({link.term.value for link in links}), *self._failures)
+        return self.search.notes({link.term.value for link in links})
 
     def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
@@ -92,8 +83,6 @@ class Linker:
             order. Without them, or where none can be linked, the words of the question are linked.
         """
         found = self._links_of_words(question, mentions)
-        if (names := self._unknown_names(question, found)) and self._learn_names(names):
-            found = self._links_of_words(question, mentions)
         if any(link.kind != "predicate" for link in found):
             return found
         lattice = self.lattice(question)  # a predicate says how, not of what
@@ -103,50 +92,6 @@ class Linker:
         places = {place for c in typed for place in c.fit.places}
         entities = [c for c in hits if c.row.kind == "entity" and c.fit.places.isdisjoint(places)]
         return _link_by_part(lattice, entities, (0, -1)) or _links_without_overlap(lattice, classes) or found
-
-    def _unknown_names(self, text: str, links: Sequence[LinkedEntity]) -> list[str]:
-        """What may be a name that the index does not know, as it may be spelled: what is written like one, if any is.
-
-        Without links, or where no name has a capital, all of a text with a word that no label has.
-        """
-        if self._asked is None or not self._asked.is_remote:
-            return []
-        from kgsparql.linking.label_index.spellings import Spellings  # most questions need none of it
-
-        spellings = Spellings(text, self.languages)
-        known = [link.mention.place for link in links if link.matched == "exact"]
-        content = [(token.start, token.end) for token in spellings.content]
-        left = [(s, e) for s, e in content if not any(start <= s and e <= end for start, end in known)]
-        if links and spellings.is_cased:
-            left = [(s, e) for s, e in left if s and text[s].isupper()]
-            names = [name for name in spellings.names if any(text[s:e] in name for s, e in left)]
-            return [form for name in names for form in (name, name[:1].upper() + name[1:])]
-        forms = [[key, *inflections(key)] for key in (normalised(text[s:e]) for s, e in left)]
-        is_known = all(any(map(self.search.vocabulary.count, some)) for some in forms)
-        return [] if links and is_known else list(spellings.exact)
-
-    def _learn_names(self, names: Iterable[str]) -> bool:
-        """Look names up at endpoints whose labels were read before; whether any is found, which is then known."""
-        keys = {name: normalised(name) for name in names if name not in self._looked_up}
-        known = {row.key for row in self.search.exact(keys.values())}
-        new = [name for name, key in keys.items() if key not in known]
-        if self._asked is None or not new:
-            return False
-        from kgsparql.linking.label_index.lookup import EndpointLabels
-
-        self._looked_up.update(dict.fromkeys(new))
-        rows: list[LabelRow] = []
-        asked, failed = self._asked.members, self._asked.errors
-        for member in asked:
-            if member.is_remote and member.name not in failed and not member.profile.has_many_labels:
-                try:
-                    rows += EndpointLabels(member).named(new, self.languages)
-                except GRAPH_FAILED as error:
-                    if len(asked) == 1:  # several graphs say themselves which of them fail
-                        self._failures.append(f"{error.message_about(member.name)}; its names were not looked up")
-        if rows:
-            self.search = CombinedLabels((self.search, PackedLabels.of(rows)))
-        return bool(rows)
 
     def _links_of_words(self, question: str, mentions: Sequence[tuple[str, bool]] | None) -> tuple[LinkedEntity, ...]:
         """Find, for each mention, the best entity that none before it took; for types only if no other is linked.
@@ -173,16 +118,13 @@ class Linker:
                 entities.append(one)
             elif one.matched == "exact" and one.row.degree:
                 others.append(one)
-        wanted, labelled = _without_derived(entities, others)
-        links = _links_without_overlap(lattice, wanted)
-        if links and labelled:
-            links = _links_without_overlap(lattice, sorted(wanted + labelled, key=attrgetter("order")))
+        links = _links_without_overlap(lattice, entities)
         kinds = {
             start
             for (start, end), rows in lattice.rows.items()
             if end == start + 1 and any(row.kind == "class" for row, _ in rows)
         }
-        named = [one for one in wanted if len(one.fit.places) > 1 or one.fit.places.isdisjoint(kinds)]  # an airport
+        named = [one for one in entities if len(one.fit.places) > 1 or one.fit.places.isdisjoint(kinds)]  # an airport
         return links or _links_without_overlap(lattice, others) or _link_by_part(lattice, named, (-1,))
 
     def looked_for(self, question: str) -> tuple[str, ...]:
@@ -226,8 +168,6 @@ class Linker:
 
         From :data:`THRESHOLD` on, a label has all words of the text, or is a part of it.
         """
-        if not self.search.exact([normalised(text)]):
-            self._learn_names(self._unknown_names(text, ()))
         search = self.search.for_text(text, self.languages)
         return self._alike_labels(search, Mention(text, 0, len(text)), embedder=self.embedder)[:limit]
 
@@ -308,21 +248,6 @@ def _links_without_overlap(lattice: Lattice, found: Sequence[LinkCandidate]) -> 
         if len(links) == MAX_LINKS:
             break
     return tuple(names or links)
-
-
-def _without_derived(
-    wanted: list[LinkCandidate], others: Sequence[LinkCandidate]
-) -> tuple[list[LinkCandidate], list[LinkCandidate]]:
-    """The wanted ones without names made from IRIs whose words another kind's label has; and classes so labelled."""
-    derived = [c for c in wanted if c.row.role == "derived"]
-    if not derived:
-        return wanted, []
-    labelled = [c for c in others if c.row.role == "label"]
-    places = frozenset[int]().union(*(c.fit.places for c in labelled))
-    derived = [c for c in derived if c.fit.places <= places]
-    freed = frozenset[int]().union(*(c.fit.places for c in derived))
-    classes = [c for c in labelled if c.row.kind == "class"]  # the words of a predicate say how, not of what
-    return [c for c in wanted if c not in derived], [c for c in classes if c.fit.places & freed]
 
 
 def _link_by_part(lattice: Lattice, found: Sequence[LinkCandidate], places: Sequence[int]) -> tuple[LinkedEntity, ...]:

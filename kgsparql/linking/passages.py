@@ -1,4 +1,4 @@
-"""Passages of documents and the entities they mention, in a LanceDB table beside the label index of a graph."""
+"""Passages of documents and the entities they mention, in a file beside the label index of a graph."""
 
 from __future__ import annotations
 
@@ -11,48 +11,34 @@ from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from kgsparql.dataclasses import dataclass, field, frozen
+import numpy as np
+
+from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, StoreError
 from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
-from kgsparql.linking.words import grouped, stop_words, tokens
-from kgsparql.rdf.terms import IRI, Json, printable
-from kgsparql.storage.files import digest_of, writer_lock
-from kgsparql.storage.lance_tables import (
-    MANIFEST,
-    Tables,
-    errors_translated,
-    lancedb,
-    quoted,
-    row_tuples,
-    table_tag,
-)
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.terms import IRI, Json, grouped, json_text, printable
+from kgsparql.storage.files import digest_of, remove_leftovers, replace_text, writer_lock
+from kgsparql.storage.lance_tables import Tables, errors_translated
 
 PASSAGE_TOKENS = 200
 """Tokens of a passage: three to six sentences."""
-FOLDER = "passages"
-"""The directory of the table, below that of the label index."""
-RECIPE = "passages-2"
-"""Changes whenever the passages, the mentions or the table would be made differently."""
+PASSAGES = "passages.jsonl"
+"""The file in the directory of the label index: a line that says what was indexed, then one for each passage."""
+RECIPE = "passages-3"
+"""Changes whenever the passages, the mentions or the file would be made differently."""
 
 _OVERLAP = 4  # a quarter of a passage may be in the next one, too
-_ROWS_AT_ONCE = 5_000  # because each write makes a new version of the table
-_MOST_ROWS = 1_000_000
-_COLUMNS = {**dict.fromkeys(("number", "start", "end"), "int32"), "document": "string", "text": "string"}
-_LISTS = {"iris": "string", "starts": "int32", "ends": "int32"}  # of the mentions of a passage, in their order
 
 
 @frozen
 class Passage:
-    """Passage, where it stands, and what it mentions.
+    """Passage, where it stands, and what it mentions."""
 
-    :param number: its place among all passages: by document, then in order.
-    """
-
-    number: int
     text: str
     excerpt: Excerpt
 
@@ -72,75 +58,60 @@ class Passages:
         self._source = source
 
     @cached_property
-    def _open_tables(self) -> Tables | None:
-        return None if self._locate is None else Tables(self._locate() / FOLDER)
+    def _kept_file(self) -> Path | None:
+        return None if self._locate is None else self._locate() / PASSAGES
 
     @cached_property
-    def _index_manifest(self) -> Json:
-        """What was indexed; empty for nothing."""
-        manifest = self._open_tables.manifest() if self._open_tables else None
-        return manifest if manifest and manifest.get("recipe") == RECIPE else {}
-
-    @cached_property
-    def _passage_table(self) -> Any:
-        tables = cast("Tables", self._open_tables)
-        return tables.opened(self._index_manifest["passages"], hint="run kgsparql index with --text again")
+    def _kept_head(self) -> Json:
+        return {} if self._kept_file is None else _head_of(self._kept_file)
 
     def __len__(self) -> int:
-        return int(self._index_manifest.get("rows", 0))
+        return int(self._kept_head.get("rows", 0))
 
     @property
     def documents(self) -> int:
         """Return how many documents were indexed."""
-        return int(self._index_manifest.get("documents", 0))
+        return int(self._kept_head.get("documents", 0))
 
     @cached_property
     def note(self) -> str:
         """Note that documents were indexed for another state of this graph, but not for this one; else empty."""
-        place = self._open_tables.directory if self._open_tables and self._source and not len(self) else None
-        for path in sorted(place.parent.parent.glob(f"*/{FOLDER}/{MANIFEST}")) if place else ():
-            with suppress(OSError, ValueError, AttributeError):
-                if json.loads(path.read_text(encoding="utf-8")).get("source") == self._source:
-                    return (
-                        "documents were indexed with an earlier state of this graph, or another of its name; for this "
-                        f"one run: kgsparql index -k {shlex.quote(printable(self._source, 200))} --text DIR"
-                    )
-        return ""
+        own = self._kept_file if self._source and not self._kept_head else None
+        others = own.parent.parent.glob(f"*/{PASSAGES}") if own else ()
+        if not any(_head_of(file).get("source") == self._source for file in others):
+            return ""
+        return (
+            "documents were indexed with an earlier state of this graph, or another of its name; for this one run: "
+            f"kgsparql index -k {shlex.quote(printable(self._source, 200))} --text DIR"
+        )
 
-    def mentioning(self, terms: Collection[IRI]) -> dict[int, frozenset[IRI]]:
-        """Find the passages that mention any of these entities: their numbers, in order, and which entities."""
-        named = {term.value: term for term in terms}
-        wanted, found = sorted(named), dict[int, frozenset[IRI]]()
-        for at in range(0, len(wanted) if self._index_manifest else 0, _ROWS_AT_ONCE):
-            where = f"array_has_any(iris, [{', '.join(map(quoted, wanted[at : at + _ROWS_AT_ONCE]))}])"
-            for number, iris in self._rows_of_query(self._passage_table.search().where(where), ["number", "iris"]):
-                found[number] = frozenset(named[iri] for iri in iris if iri in named)
-        return dict(sorted(found.items()))
-
-    def like(self, text: str, *, limit: int = 1_000) -> list[int]:
-        """Find the numbers of the passages that share words with a text, those with the rarest words first."""
-        stops = stop_words(("en",))
-        wanted = " ".join(token.text for token in tokens(text) if token.text not in stops)
-        if not self._index_manifest or not wanted:
+    @cached_property
+    def every(self) -> list[Passage]:
+        """All passages, by document, then in order."""
+        if self._kept_file is None or not self._kept_head:
             return []
-        search = self._passage_table.search(lancedb("query").MatchQuery(wanted, "text"), query_type="fts")
-        found = self._rows_of_query(search, ["number", "_score"], limit)
-        return [number for number, _ in sorted(found, key=lambda row: (-round(row[1], 4), row[0]))]
+        with errors_translated(self._kept_file.parent), self._kept_file.open(encoding="utf-8") as lines:
+            return [_passage_of(json.loads(line)) for line in islice(lines, 1, None)]
 
-    def read(self, numbers: Collection[int]) -> list[Passage]:
-        """Read the passages with these numbers, with all their mentions, in the order of the numbers."""
-        if not self._index_manifest or not numbers:
-            return []
-        where = f"number IN ({', '.join(str(int(number)) for number in sorted(set(numbers)))})"
-        columns = ("number", "text", "document", "start", "end", "starts", "ends", "iris")
-        rows = sorted(self._rows_of_query(self._passage_table.search().where(where), columns))
-        return [
-            Passage(number, text, Excerpt(document, start, end, tuple(map(TextMention, starts, ends, map(IRI, iris)))))
-            for number, text, document, start, end, starts, ends, iris in rows
-        ]
+    def mentioning(self, terms: Collection[IRI], question: str) -> list[tuple[Passage, frozenset[IRI]]]:
+        """Find the passages that mention any of these entities, with these: the likest to a question first."""
+        named = ((one, {*terms}.intersection(m.term for m in one.excerpt.mentions)) for one in self.every)
+        found = [(one, frozenset(own)) for one, own in named if own]
+        scores = BM25Ranker().rank(question, [one.text for one, _ in found])
+        return [found[i] for i in np.argsort(-scores, kind="stable")]
 
-    def _rows_of_query(self, query: Any, columns: Sequence[str], limit: int = _MOST_ROWS) -> list[tuple[Any, ...]]:
-        return row_tuples(cast("Tables", self._open_tables).rows(query, columns, limit))
+
+def _head_of(file: Path) -> Json:
+    """Read what was indexed; empty for nothing, and for what was made in another way."""
+    with suppress(OSError, ValueError), file.open(encoding="utf-8") as lines:
+        head: Json = json.loads(next(lines, ""))
+        return head if head["recipe"] == RECIPE else {}
+    return {}
+
+
+def _passage_of(row: Json) -> Passage:
+    mentions = tuple(TextMention(start, end, IRI(iri)) for start, end, iri in row["mentions"])
+    return Passage(row["text"], Excerpt(row["document"], row["start"], row["end"], mentions))
 
 
 # --- Indexing
@@ -176,28 +147,45 @@ def build_passages(
     :raises StoreLockedError: if another process is writing there.
     """
     files, others = files_of(texts)
-    tables, index = Tables(directory / FOLDER), Tables(directory)
+    tables, file = Tables(directory), directory / PASSAGES
     with writer_lock(directory):
-        labels = index.manifest()
+        labels = tables.manifest()
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
-        made_of = [RECIPE, labels["labels"], " ".join(languages)]
-        digest = _digest_of_files(files, texts, made_of)
-        known = tables.manifest() or {}
-        is_changed = known.get("digest") != digest
+        digest = _digest_of_files(files, texts, [RECIPE, labels["labels"], " ".join(languages)])
+        head = _head_of(file)
+        is_changed = head.get("digest") != digest
         if is_changed:
-            gazetteer = Gazetteer(_iris_by_label(index, labels), languages=languages)
-            written = _Writer(gazetteer, progress).write(tables, files, texts)
-            known = {**written, "digest": digest, "source": source, "recipe": RECIPE}
-            if not known["documents"]:
-                tables.drop([known["passages"]])
-                why = "; ".join(map(str, [*(Skipped(*one) for one in known["skipped"]), *others][:3]))
+            remove_leftovers(file)
+            gazetteer = Gazetteer(_iris_by_label(tables, labels), languages=languages)
+            rows, skipped = list[Json](), list[tuple[str, str]]()
+            for done, path in enumerate(files):
+                progress("reading documents", done, len(files))
+                name, text = path.relative_to(texts).as_posix(), text_of(path)
+                if isinstance(text, Skipped):
+                    skipped.append((name, text.reason))
+                else:
+                    rows += _rows_of_text(name, text, gazetteer)
+            progress("reading documents", len(files), len(files))
+            if len(skipped) == len(files):
+                why = "; ".join(map(str, [*(Skipped(*one) for one in skipped), *others][:3]))
                 message = f"{printable(str(texts), 200)}: no document can be read: {why}"
                 raise InputError(message, hint="name a directory of .txt or .md files")
-            tables.publish(known)
-            tables.drop(name for name in tables.names() if name != known["passages"])
-    skipped = (*others, *(Skipped(*one) for one in known["skipped"]))
-    return IndexedTexts(known["documents"], known["rows"], known["mentions"], skipped, is_changed)
+            head = {
+                "recipe": RECIPE, "source": source, "digest": digest, "documents": len(files) - len(skipped),
+                "rows": len(rows), "mentions": sum(len(row["mentions"]) for row in rows), "skipped": skipped,
+            }  # fmt: skip
+            with errors_translated(directory):
+                replace_text(file, "".join(f"{json_text(one)}\n" for one in (head, *rows)), mode=0o600, sync=True)
+    skipped_files = (*others, *(Skipped(*one) for one in head["skipped"]))
+    return IndexedTexts(head["documents"], head["rows"], head["mentions"], skipped_files, is_changed)
+
+
+def _rows_of_text(document: str, text: str, gazetteer: Gazetteer) -> Iterator[Json]:
+    for start, end in passage_spans(text, tokens=PASSAGE_TOKENS, overlap=PASSAGE_TOKENS // _OVERLAP):
+        mentions = gazetteer.mentions(text[start:end])
+        placed = [(start + one.start, start + one.end, one.term.value) for one in mentions]
+        yield {"document": document, "start": start, "end": end, "text": text[start:end], "mentions": placed}
 
 
 def _digest_of_files(files: Sequence[Path], directory: Path, made_of: Sequence[str]) -> str:
@@ -217,60 +205,3 @@ def _iris_by_label(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, lis
     counts = Counter(row.kind for row in labels.rows())
     kinds = {"entity", "class"} if counts["class"] > counts["entity"] else {"entity"}
     return grouped((row.key, row.iri) for row in labels.rows() if row.kind in kinds)
-
-
-@dataclass(slots=True)
-class _Writer:
-    """Writer of passages, with their mentions, while documents are read.
-
-    :ivar skipped: name and reason of each document that could not be read.
-    """
-
-    gazetteer: Gazetteer
-    progress: Progress
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    documents: int = 0
-
-    def write(self, tables: Tables, files: Sequence[Path], directory: Path) -> Json:
-        """Write and index the table; return what the manifest says about it."""
-        import pyarrow as pa
-
-        columns = [(name, pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()]
-        schema = pa.schema([*columns, *((name, pa.list_(pa.type_for_alias(kind))) for name, kind in _LISTS.items())])
-        name, count, mentions, table = f"passages_{table_tag()}", 0, 0, None
-        rows = ({"number": number, **row} for number, row in enumerate(self._passage_rows(files, directory)))
-        while (some := list(islice(rows, _ROWS_AT_ONCE))) or table is None:
-            table = tables.written(name, pa.Table.from_pylist(some, schema=schema), table)
-            count += len(some)
-            mentions += sum(len(row["iris"]) for row in some)
-        if count:
-            indexes = lancedb("index")
-            words = indexes.FTS(base_tokenizer="simple", stem=False, remove_stop_words=False, with_position=False)
-            with errors_translated(tables.directory):
-                for column, config in (("number", indexes.BTree()), ("iris", indexes.LabelList()), ("text", words)):
-                    table.create_index(column, config=config)
-        return {
-            "documents": self.documents, "passages": name, "rows": count, "mentions": mentions,
-            "skipped": self.skipped,
-        }  # fmt: skip
-
-    def _passage_rows(self, files: Sequence[Path], directory: Path) -> Iterator[Json]:
-        for done, path in enumerate(files):
-            self.progress("reading documents", done, len(files))
-            name, text = path.relative_to(directory).as_posix(), text_of(path)
-            if isinstance(text, Skipped):
-                self.skipped.append((name, text.reason))
-                continue
-            self.documents += 1
-            yield from self._rows_of_text(name, text)
-        self.progress("reading documents", len(files), len(files))
-
-    def _rows_of_text(self, document: str, text: str) -> Iterator[Json]:
-        for start, end in passage_spans(text, tokens=PASSAGE_TOKENS, overlap=PASSAGE_TOKENS // _OVERLAP):
-            mentions = self.gazetteer.mentions(text[start:end])
-            yield {
-                "document": document, "start": start, "end": end, "text": text[start:end],
-                "iris": [mention.term.value for mention in mentions],
-                "starts": [start + mention.start for mention in mentions],
-                "ends": [start + mention.end for mention in mentions],
-            }  # fmt: skip

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,28 +22,6 @@ _KINDS = {"who": "person", "when": "date year", "where": "place location"}
 _REMEMBERED = 50_000  # vectors of texts
 
 Scores = NDArray[np.float64]
-
-
-class Ranker(Protocol):
-    """Scores texts against a question."""
-
-    @property
-    def name(self) -> str:
-        """Where the scores come from, for logs and answers."""
-        ...
-
-    @property
-    def by_meaning(self) -> bool:
-        """Whether texts in other words can be alike; else only common words and a few synonyms count."""
-        ...
-
-    def rank(self, question: str, texts: Sequence[str]) -> Scores:
-        """A score for each text, of shape ``(n_texts,)``; higher is better, and only the order means something."""
-        ...
-
-    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> Scores:
-        """How alike texts of a few words are, of shape ``(n_texts, n_others)``; 1 for the same."""
-        ...
 
 
 def ranker_for(embedder: Embedder | None) -> Ranker:
@@ -63,15 +41,15 @@ class EmbeddingRanker:
 
     @property
     def name(self) -> str:
-        """As :meth:`Ranker.name`."""
+        """Where the scores come from, for logs and answers."""
         return self.embedder.name
 
     def rank(self, question: str, texts: Sequence[str]) -> Scores:
-        """As :meth:`Ranker.rank`."""
+        """A score for each text, of shape ``(n_texts,)``; higher is better, and only the order means something."""
         return self.similarities(texts, [question])[:, 0] if texts else np.zeros(0)
 
     def similarities(self, texts: Sequence[str], others: Sequence[str]) -> Scores:
-        """As :meth:`Ranker.similarities`."""
+        """How alike texts of a few words are, of shape ``(n_texts, n_others)``; 1 for the same."""
         if not texts or not others:
             return np.zeros((len(texts), len(others)))
         found = {text: vector for text in (*texts, *others) if (vector := self._vectors.get(text)) is not None}
@@ -103,7 +81,7 @@ class BM25Ranker:
     usual_length = 2.0
 
     def rank(self, question: str, texts: Sequence[str]) -> Scores:
-        """As :meth:`Ranker.rank`."""
+        """A score for each text, of shape ``(n_texts,)``; higher is better, and only the order means something."""
         if not texts:
             return np.zeros(0)
         # A word counts at most as often as the question has it: a path that uses a predicate twice fits no better.
@@ -126,7 +104,7 @@ class BM25Ranker:
         return scores / best if best else scores
 
     def similarities(self, texts: Sequence[str], others: Sequence[str]) -> Scores:
-        """As :meth:`Ranker.similarities`: the words in common, as a share of all.
+        """The words in common, as a share of all.
 
         >>> BM25Ranker().similarities(["directed", "first film"], ["director", "film"]).round(2).tolist()
         [[1.0, 0.0], [0.0, 0.67]]
@@ -134,6 +112,10 @@ class BM25Ranker:
         left, right = ([frozenset(_terms(text)) for text in some] for some in (texts, others))
         alike = [[2 * len(a & b) / (len(a) + len(b)) if a & b else 0.0 for b in right] for a in left]
         return np.array(alike, dtype=np.float64).reshape(len(texts), len(others))
+
+
+Ranker: TypeAlias = EmbeddingRanker | BM25Ranker
+"""Scores texts against a question: ``by_meaning``, or only by common words and a few synonyms."""
 
 
 @lru_cache(maxsize=4096)

@@ -27,7 +27,7 @@ from kgsparql.rdf.vocabulary import (
     statement_claim,
     statement_value,
 )
-from kgsparql.schema.joining import Joined
+from kgsparql.schema.dating import Joined
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _LAST_DAYS = (("^(-?[0-9]{4,})$", "$1-12"), ("^(-?[0-9]{4,}-[0-9]{2})$", "$1-31"))

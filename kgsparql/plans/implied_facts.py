@@ -15,7 +15,8 @@ from kgsparql.rdf.paths import Directions, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
-from kgsparql.schema.joining import Joined, led_across, steps_across
+from kgsparql.schema.dating import Joined
+from kgsparql.schema.joining import led_across, steps_across
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 Ends: TypeAlias = dict[Step, dict[Term, set[Term]]]

@@ -31,7 +31,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
 from kgsparql.schema.amounts import Amounts
-from kgsparql.schema.joining import Joined
+from kgsparql.schema.dating import Joined
 from kgsparql.schema.kinds import predicate_of_things
 from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 

@@ -6,16 +6,16 @@ are written by number, terms after they are validated; operators come from close
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
+from typing import Any, Protocol, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.query import Lookup, Query
-from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Term, Triple, validated
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Triple, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
@@ -37,6 +37,16 @@ class Variable:
 
     def __str__(self) -> str:
         return f"?{self.name}"
+
+
+def variables(names: str) -> Iterator[Variable]:
+    """Make the variables of some names.
+
+    >>> x, y = variables("x y")
+    >>> print(x, y)
+    ?x ?y
+    """
+    return map(Variable, names.split())
 
 
 Node: TypeAlias = "Variable | IRI | Literal | Triple | Fact"
@@ -176,25 +186,19 @@ class Variables:
 
 def select_query(name: str, select: Select) -> Query:
     """Write the query of a SELECT."""
-    return Query(name, _select_text(select, ""), lookup=_lookup_of(select), made_of=select)
+    return Query(name, _select_text(select, ""), made_of=select)
 
 
-def _lookup_of(select: Select) -> Lookup | None:
-    """Read what a query asks for, if that is each triple of a pattern about some terms."""
-    match select:
-        case Select(_, (Values(one, terms), Fact(Variable(s), p, Variable(o))), _, (), None, ()):
-            places = (s, p if isinstance(p, IRI) else p.name, o)
-            names = [s, o] if isinstance(p, IRI) else [s, p.name, o]
-            given: dict[tuple[str, ...], list[tuple[Term, ...]]] = {(one.name,): [*zip(dict.fromkeys(terms))]}
-            plain = set()
-            for name, value in select.columns:
-                if isinstance(value, Literal):
-                    given[name.name,] = [(value,)]
-                elif value is None:
-                    plain.add(name.name)
-            if one.name in plain == {*names} and len(names) == len(plain) == len(select.head) + 1 - len(given):
-                return Lookup(places, given, limit=select.limit)
-    return None
+class Asked(Protocol):
+    """A graph that solves queries."""
+
+    def select(self, query: Query) -> Iterable[Mapping[str, Any]]:
+        """Return the solutions of a SELECT."""
+
+
+def found(graph: Asked, name: str, head: tuple[HeadPart, ...], group: Group, **options: Any) -> list[Mapping[str, Any]]:
+    """Find the solutions of a SELECT in a graph; it has ``options`` as of :class:`Select`."""
+    return [*graph.select(select_query(name, Select(head, group, **options)))]
 
 
 def ask_query(group: Group) -> Query:

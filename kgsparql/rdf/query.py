@@ -148,15 +148,11 @@ class Query:
         >>> Query("q", "SELECT ?s { VALUES ?o { UNDEF } ?s ?p ?o }").fix(o=Literal("a")).text
         'SELECT ?s { ?s ?p "a" }'
         """
-        text = self.text
-        for name, term in values.items():
-            block, written = rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", self._term_text(term)
-            places = list(re.finditer(rf"(?P<block>{block})|(?P<variable>\?{name}\b)|{_TERM_OR_COMMENT}", text))
-            if not any(found["block"] for found in places):
-                raise QueryBindingError(f"query {self.name} has no parameter ?{name}", query=self.text)
-            for found in reversed(places):
-                put = "" if found["block"] else written if found["variable"] else found[0]
-                text = f"{text[: found.start()]}{put}{text[found.end() :]}"
+        written, names = {name: self._term_text(term) for name, term in values.items()}, "|".join(values)
+        text, blocks = re.subn(rf"VALUES\s+\?(?:{names})\s*\{{\s*UNDEF\s*\}}\s*", "", self.text)
+        if blocks < len(values):
+            raise QueryBindingError(f"query {self.name} lacks one of: {', '.join(values)}", query=self.text)
+        text = re.sub(rf"\?({names})\b", lambda found: written[found[1]], text)  # before terms are in other parameters
         return replace(self, text=text, lookup=None)
 
     def _term_text(self, term: Term) -> str:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache, partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, RdfFormat, Triple, parse
@@ -17,11 +17,10 @@ from pyoxigraph import NamedNode as IRI  # noqa: N814 - the field's own spelling
 from kgsparql.errors import InputError, IriError, PrefixError
 from kgsparql.resources import resource
 
-__all__ = [
-    "IRI", "XSD", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "iris_in",
-    "json_text", "local_name", "normalised", "parse_term", "printable", "renamed", "spellings", "text_literal",
-    "validated", "whole_number",
-]  # fmt: skip
+__all__ = ["IRI", "BlankNode", "Literal", "Triple"]  # the others are defined here
+
+_K = TypeVar("_K")
+_T = TypeVar("_T")
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 _OTHER_TRUTH = {"1": "true", "0": "false", "true": "1", "false": "0"}
@@ -134,6 +133,18 @@ def validated(term: Term) -> Term:
     return term
 
 
+def grouped(pairs: Iterable[tuple[_K, _T]]) -> dict[_K, list[_T]]:
+    """Group what is paired with the same key.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    groups: dict[_K, list[_T]] = {}
+    for key, one in pairs:
+        groups.setdefault(key, []).append(one)
+    return groups
+
+
 def renamed(term: Any, name: Callable[[BlankNode], BlankNode]) -> Any:
     """Rename the blank nodes of a term of any class, also those inside triple terms."""
     if isinstance(term, BlankNode):
@@ -178,6 +189,16 @@ def _parted_name(name: str, table: str) -> str:
     if found is None or not any(word.startswith(begins) for word in tables):
         return ""
     return f"{begins} {'number' if found[2] == 'no' else found[2]}"
+
+
+@lru_cache(maxsize=8192)
+def name_words(term: IRI) -> tuple[str, ...]:
+    """List the words of the last part of an IRI, as they are compared.
+
+    >>> name_words(IRI("http://example.org/birthPlace"))
+    ('birth', 'place')
+    """
+    return tuple(normalised(split_camel_case(local_name(term))).split())
 
 
 @lru_cache(maxsize=8192)

@@ -75,9 +75,6 @@ _TITLE, _MAIN_TITLE = _known_iris("bf:title bf:mainTitle")
 LABEL_NODES = {**dict.fromkeys(_XL_LABELS, _FORM), _TITLE: _MAIN_TITLE}
 """Lead to a node that has a label of a thing, each with the predicate of the text: of SKOS-XL and BIBFRAME."""
 (CONCEPT,) = _known_iris("skos:Concept")
-CATALOGUES = _known_iris("skos:ConceptScheme owl:Ontology void:Dataset dcat:Catalog")
-"""The titles of what is one of these say what the things of a graph are."""
-CATALOGUE_TITLES = (*LABELS, *_known_iris("dcterms:alternative skos:altLabel"))
 DESCRIPTIONS = _known_iris(
     "schema:description schemas:description skos:definition oboInOwl:hasDefinition obo:IAO_0000115 rdfs:comment "
     "dbo:abstract dcterms:description dc:description"

@@ -16,9 +16,9 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicatePath, mediated_paths, paths_of_several, walk_ends
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import counted, grouped, root, words
+from kgsparql.linking.words import counted, root, words
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, grouped, local_name, normalised, printable
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, RDF_TYPE, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import SAMPLE, direct_first
 

@@ -23,12 +23,11 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import terms_of
 from kgsparql.evidence.verbalising import Line, line_text
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.words import grouped
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
-from kgsparql.rdf.terms import Json, Labels, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import Json, Labels, Literal, Term, Triple, grouped, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.reading.gaps import not_the_graphs
 from kgsparql.retrievers._walking import is_opaque, item_of_ways, places_by_likeness, query_through

@@ -17,11 +17,10 @@ from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.exploration.batched_select import union_of
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.documents import BYTES_PER_TOKEN
-from kgsparql.linking.words import grouped
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS
-from kgsparql.rdf.terms import IRI, Labels, Term, iris_in, local_name
+from kgsparql.rdf.terms import IRI, Labels, Term, grouped, iris_in, local_name
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import ReadLine, segments
 from kgsparql.retrievers._walking import (

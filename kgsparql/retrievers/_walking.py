@@ -23,12 +23,12 @@ from kgsparql.exploration import Found, NeighbourGroup, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker, Scores
-from kgsparql.linking.words import grouped, in_turn
+from kgsparql.linking.words import in_turn
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, local_name, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, grouped, local_name, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
 NextStepT = TypeVar("NextStepT", bound="NextStep")

@@ -62,8 +62,8 @@ _FRONTIER = 100  # ends of lines that are walked on from for each further hop
 _MAX_PREDICATES_ON_CARD = 40
 _MAX_NEIGHBOURS_ON_CARD = 5
 
-_Chunk: TypeAlias = tuple[frozenset[IRI], EvidenceItem | int]
-"""The entities that a passage mentions, and the passage, or its number in a document: that is read only if chosen."""
+_Chunk: TypeAlias = tuple[frozenset[IRI], EvidenceItem]
+"""The entities that a passage mentions, and the passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,24 +202,16 @@ class Entity(Retriever):
         if session.passages.note:
             session.notes.append(session.passages.note)
         similarity = {term: link.score for term, link in matched.items()}
-        found = session.passages.mentioning(similarity)
-        like = session.passages.like(session.masked_question) if found else ()
-        documents = dict.fromkeys([*(number for number in like if number in found), *found])
-        chunks: list[_Chunk] = [(found[number], number) for number in documents]
+        chunks: list[_Chunk] = [
+            (mentioned, EvidenceItem("passage", passage.text, (), NO_QUERY, excerpt=passage.excerpt))
+            for passage, mentioned in session.passages.mentioning(similarity, session.masked_question)
+        ]
         chunks += _text_chunks(similarity, about, session)
         covered = {term for mentioned, _ in chunks for term in mentioned}
         chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)
         scores = [chunk_score(mentioned, similarity) for mentioned, _ in chunks]
         best = sorted(range(len(chunks)), key=lambda i: (-round(scores[i], 12), i))[: self.top_k_chunks]
-        numbers = [number for _, number in (chunks[i] for i in best) if isinstance(number, int)]
-        read = {passage.number: passage for passage in session.passages.read(numbers)}
-        items = []
-        for i in best:
-            item = chunks[i][1]
-            if isinstance(item, int):
-                item = EvidenceItem("passage", read[item].text, (), NO_QUERY, excerpt=read[item].excerpt)
-            items.append(replace(item, score=scores[i]))
-        return items
+        return [replace(chunks[i][1], score=scores[i]) for i in best]
 
 
 def _with_ends(

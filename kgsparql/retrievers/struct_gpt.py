@@ -20,11 +20,10 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.verbalising import walk_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import grouped
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import numbers
 from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, grouped, iris_in, printable
 from kgsparql.retrievers._reasoning import FactSheet, answered
 from kgsparql.retrievers._struct_gpt_facts import (
     Expansion,

@@ -25,9 +25,9 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import terms_of
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
-from kgsparql.linking.words import grouped, in_turn
+from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.terms import IRI, Labels, Term, printable
+from kgsparql.rdf.terms import IRI, Labels, Term, grouped, printable
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, answered, segments
 from kgsparql.retrievers._walking import (

@@ -10,9 +10,9 @@ from decimal import Context, Decimal
 from kgsparql.dataclasses import frozen
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable
+from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable, variables
 from kgsparql.rdf.literals import NUMBERS, OF_RDF
-from kgsparql.rdf.terms import IRI, XSD, Literal, Term, iris_in, local_name, normalised, split_camel_case, whole_number
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term, name_words, whole_number
 from kgsparql.rdf.units import sign_of, unit
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
 from kgsparql.schema.patterns import patterns
@@ -92,7 +92,7 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
 
     :return: the amounts; and of the predicates that lead to nodes for an amount, the one from there to the number.
     """
-    seen, found, x, y, node = [*_seen_predicates(graph)], dict[IRI, Amounts](), *map(Variable, ("x", "y", "node"))
+    seen, found, x, y, node = [*_seen_predicates(graph)], dict[IRI, Amounts](), *variables("x y node")
     for one in seen:
         if one.is_text or (one.datatype and not OF_RDF.match(one.datatype)):
             said = _counted_units(graph, (g.Fact(x, one.predicate, y),), y, _unit_of(y, is_text=one.is_text))
@@ -101,7 +101,7 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
     numbers = {one.predicate for one in seen if one.datatype in NUMBERS}
     to_units = tuple(sorted({one.predicate for one in seen if _is_unit(one.predicate)}, key=str))
     has = (g.Values(x, tuple(numbers)), g.OneOfPredicates(x, to_units, y))
-    for own in graph.select(g.select_query("of_numbers", g.Select((x, y), has))) if to_units else ():
+    for own in g.found(graph, "of_numbers", (x, y), has) if to_units else ():
         if isinstance(predicate := own["x"], IRI):  # the unit of all its numbers
             found[predicate] = Amounts(unit_text(own["y"]), {}, is_mixed=False)
     beside = [pair for by in to_units for pair in _units_beside(graph, by, numbers)]
@@ -131,21 +131,15 @@ def _decimal_literal(number: Decimal) -> Literal:
 
 def _seen_predicates(graph: KnowledgeGraph) -> Iterator[_Seen]:
     """Yield the predicates of many triples, once for each datatype of what they lead to."""
-    p, d, y, one = map(Variable, ("p", "d", "y", "one"))
+    p, d, y, one = variables("p d y one")
     some = g.Select((p, y), (g.Fact(Variable("x"), p, y),), limit=_SEEN)
     typed = g.Select((p, (d, Apply("DATATYPE", (y,))), y), (some,))
-    each = g.Select((p, d, (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d))
-    for said in graph.select(g.select_query("seen", each)):
-        if isinstance(predicate := said["p"], IRI):
-            yield _Seen(predicate, getattr(said.get("d"), "value", ""), said["one"])
-
-
-def _words_of(predicate: IRI) -> set[str]:
-    return {*normalised(split_camel_case(local_name(predicate))).split()}
+    for said in g.found(graph, "seen", (p, d, (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d)):
+        yield _Seen(said["p"], getattr(said.get("d"), "value", ""), said["one"])
 
 
 def _is_unit(predicate: IRI) -> bool:
-    return not _words_of(predicate).isdisjoint(patterns()["unit"])
+    return not patterns()["unit"].isdisjoint(name_words(predicate))
 
 
 def _units_beside(graph: KnowledgeGraph, by: IRI, numbers: set[IRI]) -> Iterator[_Beside]:
@@ -154,33 +148,31 @@ def _units_beside(graph: KnowledgeGraph, by: IRI, numbers: set[IRI]) -> Iterator
     A node is for an amount if it has a number and a unit, and no more, nor a name; else its number is what is called as
     the unit is (`weight unit` of `weight`), or the only one.
     """
-    x, p, y = map(Variable, ("x", "p", "y"))
+    x, p, y = variables("x p y")
     has_number = (g.Fact(x, by, y), g.Values(p, tuple(numbers)), g.Fact(x, p, Variable("number")))
     nodes = g.Select((x,), has_number, distinct=True, limit=_NODES)
-    has = g.Select((p,), (nodes, g.Fact(x, p, y)), distinct=True, limit=_UNITS)
-    used = {*_predicates_in(graph, has)} - {RDF_TYPE}
-    own, beside = _words_of(by) - patterns()["unit"], sorted(used & numbers, key=str)
-    others = {one for one in used.difference(beside) if not (_is_unit(one) or "kind" in _words_of(one))}
-    to = g.Select((p,), (nodes, g.Fact(y, p, x)), distinct=True, limit=_UNITS)
-    ways = [] if others or len(beside) != 1 else _predicates_in(graph, to)
+    used, to_nodes = (
+        dict.fromkeys(
+            one["p"] for one in g.found(graph, "predicates", (p,), (nodes, fact), distinct=True, limit=_UNITS)
+        )
+        for fact in (g.Fact(x, p, y), g.Fact(y, p, x))
+    )
+    own, beside = {*name_words(by)} - patterns()["unit"], sorted(numbers & used.keys(), key=str)
+    others = {one for one in used.keys() - {RDF_TYPE, *beside} if not (_is_unit(one) or "kind" in name_words(one))}
     for one in beside:
-        if ways:
-            yield from (_Beside(by, way, one) for way in ways)
-        elif own <= _words_of(one) if own else len(beside) == 1:
+        if to_nodes and not others and len(beside) == 1:
+            yield from (_Beside(by, way, one) for way in to_nodes)
+        elif own <= {*name_words(one)} if own else len(beside) == 1:
             yield _Beside(by, one)
-
-
-def _predicates_in(graph: KnowledgeGraph, select: g.Select) -> tuple[IRI, ...]:
-    return iris_in(found["p"] for found in graph.select(g.select_query("predicates", select)))
 
 
 def _counted_units(graph: KnowledgeGraph, group: g.Group, x: Variable, of: Expression) -> list[tuple[Term, int]]:
     """Count how often each unit is said, the commonest first."""
-    unit_of_it, number = Variable("unit"), Variable("number")
+    unit_of_it, number = variables("unit number")
     each = g.Select((x, (unit_of_it, of)), group)
     head = (unit_of_it, (number, Aggregate("COUNT", x)))
-    counts = g.select_query("units", g.Select(head, (each,), group_by=(unit_of_it,), limit=_UNITS))
-    found = [(one["unit"], whole_number(one["number"])) for one in graph.select(counts) if "unit" in one]
+    counts = g.found(graph, "units", head, (each,), group_by=(unit_of_it,), limit=_UNITS)
+    found = [(one["unit"], whole_number(one["number"])) for one in counts if "unit" in one]
     return sorted(found, key=lambda one: (-one[1], str(one[0])))
 
 
@@ -206,9 +198,9 @@ def _amounts_in(
 
 
 def _unit_labels(graph: KnowledgeGraph, units: Sequence[IRI]) -> Iterator[tuple[Term, str]]:
-    x, name = Variable("x"), Variable("name")
+    x, name = variables("x name")
     names = (*LABELS, *map(IRI, sorted(patterns()["symbol"])))
-    query = g.Select((x, name), (g.Values(x, tuple(units)), g.OneOfPredicates(x, names, name)))
-    for one in graph.select(g.select_query("called", query)) if units else ():
+    group = (g.Values(x, tuple(units)), g.OneOfPredicates(x, names, name))
+    for one in g.found(graph, "called", (x, name), group) if units else ():
         if isinstance(one["name"], Literal):
             yield one["x"], one["name"].value

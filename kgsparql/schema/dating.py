@@ -7,24 +7,33 @@ membership, a term of office), a reifier of RDF 1.2, or a statement as RDF 1.0 h
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 from kgsparql.dataclasses import frozen
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, normalised, split_camel_case
+from kgsparql.rdf.terms import (
+    IRI,
+    BlankNode,
+    Literal,
+    Term,
+    grouped,
+    iris_in,
+    local_name,
+    name_words,
+    normalised,
+    split_camel_case,
+)
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, REIFIES, STATEMENT_PARTS, qualifier
 from kgsparql.schema.patterns import patterns
 
 _NODES, _FACTS = 400, 4_000  # of a class, or reifiers, that tell what they are
 _OFFICES = 1_000  # of so many or more, none is a relation
 _YEAR = re.compile(r"-?\d{4}(-\d\d){0,2}\Z")
-_START, _END, _POINT = "P580", "P582", "P585"  # of Wikidata: start time, end time, point in time
 
 
 @frozen
@@ -42,11 +51,8 @@ class Dates:
 
     def __or__(self, other: Dates) -> Dates:
         """Make the dates by either."""
-        return Dates(
-            tuple(dict.fromkeys((*self.began, *other.began))),
-            tuple(dict.fromkeys((*self.over, *other.over))),
-            tuple(dict.fromkeys((*self.at, *other.at))),
-        )
+        each = zip((self.began, self.over, self.at), (other.began, other.over, other.at), strict=True)
+        return Dates(*(tuple(dict.fromkeys((*one, *more))) for one, more in each))
 
 
 @frozen
@@ -73,7 +79,7 @@ def wikibase_dates(held: Iterable[IRI]) -> Dates:
     return Dates(began, over, at)
 
 
-TIME_QUALIFIERS = tuple(map(qualifier, (_START, _END, _POINT)))
+TIME_QUALIFIERS = tuple(map(qualifier, ("P580", "P582", "P585")))
 """The qualifiers of Wikidata for when something began, when it was over, and when it was."""
 
 
@@ -82,27 +88,23 @@ def dates_among(facts: Iterable[tuple[IRI, Term]], before: tuple[Step, ...] = ()
 
     :param before: the steps that lead to what has them. :param role: what these say already.
     """
-    found: dict[str, dict[PropertyPath, None]] = defaultdict(dict)
-    values: dict[IRI, list[Literal]] = defaultdict(list)
-    for predicate, value in facts:
-        if isinstance(value, Literal):
-            values[predicate].append(value)
+    values = grouped((predicate, value) for predicate, value in facts if isinstance(value, Literal))
     typed = {one for one, some in values.items() if any(literal_kind(value) == "date" for value in some)}
     like = {one for one, some in values.items() if all(map(is_date, some))} - typed
     if any(role_of(one) != "moment" and role_of(one) for one in values.keys() - typed - like):
         like = set()  # from 0 to 1200, to 1850, are no years
-    for predicate in values:
-        if predicate in typed | like:
-            found[role or role_of(predicate)][PropertyPath((*before, Step(predicate)))] = None
-    return Dates(*(tuple(found[name]) for name in _ROLES))
+    kept = (one for one in values if one in typed | like)
+    return _by_role((role or role_of(one), PropertyPath((*before, Step(one)))) for one in kept)
 
 
 def dates_called(paths: Iterable[tuple[PropertyPath, str]]) -> Dates:
     """Sort paths to dates by what they are called."""
-    found: dict[str, list[PropertyPath]] = defaultdict(list)
-    for path, name in paths:
-        found[_role_said({*name.split()})].append(path)
-    return Dates(*(tuple(found[role]) for role in _ROLES))
+    return _by_role((_role_said({*name.split()}), path) for path, name in paths)
+
+
+def _by_role(paths: Iterable[tuple[str, PropertyPath]]) -> Dates:
+    found = grouped(paths)
+    return Dates(*(tuple(found.get(role, ())) for role in _ROLES))
 
 
 def role_of(predicate: IRI) -> str:
@@ -111,7 +113,7 @@ def role_of(predicate: IRI) -> str:
     >>> [role_of(IRI(f"http://e.org/{name}")) for name in ("validFrom", "endDate", "year", "retrieved")]
     ['since', 'until', 'moment', '']
     """
-    return _role_said({*_words_of(predicate)})
+    return _role_said({*name_words(predicate)})
 
 
 def _role_said(said: set[str]) -> str:
@@ -131,112 +133,128 @@ def reified(graph: KnowledgeGraph) -> dict[IRI, Dating]:
 
 
 def _reified_by(by: IRI, graph: KnowledgeGraph) -> dict[IRI, Dating]:
-    node, x, p, y, q, date = map(Variable, ("node", "x", "p", "y", "q", "date"))
+    node, x, p, y, q, date = variables("node x p y q date")
     fact: g.Fact = g.Fact(node, by, g.Fact(x, p, y)) if by == REIFIES else g.Fact(node, by, p)
-    some = g.Select(((node, None), (p, None)), (fact,), limit=_FACTS)
-    said = g.Select(((p, None), (q, None), (date, None)), (some, g.Fact(node, q, date)), limit=_FACTS)
-    facts: dict[IRI, list[tuple[IRI, Term]]] = defaultdict(list)
-    for one in graph.select(g.select_query("reified", said)):
-        if isinstance(one["p"], IRI) and isinstance(one["q"], IRI):
-            facts[one["p"]].append((one["q"], one["date"]))
+    some = g.Select((node, p), (fact,), limit=_FACTS)
+    said = g.found(graph, "reified", (p, q, date), (some, g.Fact(node, q, date)), limit=_FACTS)
+    facts = grouped((one["p"], (one["q"], one["date"])) for one in said if isinstance(one["p"], IRI))
     return {p: Dating(own, by=by) for p, said_of in facts.items() if (own := dates_among(said_of)).are_known}
 
 
 @frozen
-class DatedLinks:
-    """How nodes of a class that have dates join things.
+class Joined:
+    """The nodes of a class, which stand for what a predicate would say of one thing about another.
 
-    :param pairs: their links to two things, either way round. :param led: a predicate to the nodes, and their one link.
-    :param values: predicates to numbers and texts, each after a link, or a predicate to the nodes in ``led``.
+    :param kind: the class; its name is that of the relation.
+    :param start: the predicate from a node to what the relation is said of; ``end``, to what is said of it.
+    :param is_led: ``start`` leads to the node: from a club to a membership, and from there to the member.
+    :param office: the predicate from a node to what ``end`` is there, and which is meant; these are walked to, too.
+    :param is_value: ``end`` leads to a number or a text. :param is_alone: the nodes have nothing else: prices.
     """
 
-    dates: Dates
-    pairs: tuple[tuple[IRI, IRI], ...] = ()
-    led: tuple[tuple[IRI, IRI], ...] = ()
-    values: tuple[tuple[IRI, IRI], ...] = ()
-    office: Office | None = None
+    kind: IRI
+    start: IRI
+    end: IRI
+    is_led: bool = False
+    is_value: bool = False
+    is_alone: bool = False
+    office: tuple[IRI, IRI] | None = None
+
+    def facts(self, node: g.Node, subject: g.Node, far: g.Node) -> tuple[tuple[g.Node, IRI, g.Node], ...]:
+        """List the ends and the predicate of each fact of a node that joins two things."""
+        near = (subject, self.start, node) if self.is_led else (node, self.start, subject)
+        held = () if self.office is None else ((node, *self.office),)
+        return (node, RDF_TYPE, self.kind), near, (node, self.end, far), *held
+
+    @property
+    def is_mutual(self) -> bool:
+        """Whether the same predicate leads to both: to two who are married."""
+        return self.start == self.end and not self.is_led
+
+    @property
+    def is_looked_for(self) -> bool:
+        """Whether its nodes are not just those with both links, which are looked for together."""
+        return self.is_led or self.office is not None
+
+    @property
+    def to_nodes(self) -> tuple[Step, Step]:
+        """The steps from what the relation is said of to the nodes, and from what is said of it."""
+        return Step(self.start, "forward" if self.is_led else "inverse"), Step(self.end, "inverse")
 
 
-@frozen
-class Office:
-    """The links of memberships: to who is a member, of what, and as what; and the offices that there are.
+def dated_ways(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> tuple[Dates, list[tuple[IRI, Joined]]]:
+    """Find the dates of nodes that stand for what is so in some time, and how they join things, with the relation.
 
-    An office is a relation of its own: the `mayor` of a town, and the `treasurer` of a club.
-    """
-
-    holder: IRI
-    of: IRI
-    role: IRI
-    offices: tuple[IRI, ...]
-
-
-def dated_links(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> DatedLinks | None:
-    """Find the links of nodes that stand for what is so in some time; ``None`` where they are things, or undated.
-
-    Nodes have no name, a date at one end, and two links, or one and one that leads to them, or one and a value.
+    None where they are things, or undated. Nodes have no name, a date at one end, and two links, or one and one that
+    leads to them, or one and a value. A relation is called as a link, a value, or their class; an office is one of its
+    own: the `mayor` of a town, and the `treasurer` of a club.
     """
     if not nodes or not all(_is_nameless(node, kind, facts) for node, facts in nodes.items()):
-        return None
+        return Dates(), []
     facts = [fact for own in nodes.values() for fact in own if fact[0] not in LABELS]
     dates = dates_among(facts)
-    spans = {p for p, y in facts if isinstance(y, BlankNode) or not patterns()["span"].isdisjoint(_words_of(p))}
+    spans = {p for p, y in facts if isinstance(y, BlankNode) or not patterns()["span"].isdisjoint(name_words(p))}
     for one in sorted(spans, key=str):
         dates |= _dates_of_spans(kind, one, graph)
-    *_, last = ("", *_words_of(kind))
+    *_, last = ("", *name_words(kind))
     is_counted = not last.endswith(tuple(patterns()["happening"]))  # of one day each: a population, no order
-    if not (dates.began or dates.over or (dates.at and is_counted)):
-        return None
+    lasts = bool(dates.began or dates.over)
+    if not (lasts or (dates.at and is_counted)):
+        return Dates(), []
     values = sorted({p for p, y in facts if isinstance(y, Literal) and not is_date(y)}, key=str)
     links = sorted({_links_of([fact for fact in own if fact[0] not in spans]) for own in nodes.values()})
-    if (dates.began or dates.over) and (office := _office_of(kind, links, graph)) is not None:
-        return DatedLinks(dates, office=office)
-    if all(len(own) == 2 for own in links) and (dates.began or dates.over):
-        pairs = tuple(way for one, other in links for way in {(one, other), (other, one)})
-        return DatedLinks(dates, pairs, values=tuple(product({one for one, _ in pairs}, values)))
-    if not all(len(own) == 1 for own in links):
-        return None
-    led = _led_to(kind, [own for (own,) in links], graph)
-    if len({own for _, own in led}) == len(links) == len(led):
-        return DatedLinks(dates, led=tuple(led))
-    is_value = not led and (dates.began or dates.over or len(values) == 1)
-    return DatedLinks(dates, values=tuple((own, value) for (own,) in links for value in values)) if is_value else None
+    if lasts and (offices := _office_ways(kind, links, graph)) is not None:
+        return dates, offices
+    ways = list[tuple[IRI, Joined]]()
+    if lasts and all(len(own) == 2 for own in links):
+        pairs = [way for one, other in links for way in {(one, other), (other, one)}]
+        ways = [(end, Joined(kind, start, end)) for start, end in pairs]
+        starts = dict.fromkeys(start for start, _ in pairs)
+        ways += [(value, Joined(kind, start, value, is_value=True)) for start, value in product(starts, values)]
+    elif all(len(own) == 1 for own in links):
+        led = _led_to(kind, [own for (own,) in links], graph)
+        if len({own for _, own in led}) == len(links) == len(led):
+            ways = [(one, Joined(kind, *pair, is_led=True)) for pair in led for one in sorted({*pair}, key=str)]
+        elif not led and (lasts or len(values) == 1):
+            for (start,), value in product(links, values):
+                way = Joined(kind, start, value, is_value=True, is_alone=True)
+                ways += [(value, way)] + [(kind, way)] * (len(values) == 1)
+    return dates, ways
 
 
-def _office_of(kind: IRI, links: Sequence[tuple[IRI, ...]], graph: KnowledgeGraph) -> Office | None:
+def _office_ways(kind: IRI, links: Sequence[tuple[IRI, ...]], graph: KnowledgeGraph) -> list[tuple[IRI, Joined]] | None:
     """Find who holds which office of what, by what three links are called; ``None`` where they are not called so."""
     every = {one for own in links for one in own}
-    called = {name: [one for one in every if _words_of(one)[-1] in patterns()[name]] for name in ("role", "holder")}
+    called = {name: [one for one in every if name_words(one)[-1] in patterns()[name]] for name in ("role", "holder")}
     match called["role"], called["holder"], [*every.difference(*called.values())]:
         case [role], [holder], [of] if all({holder, of} <= {*own} for own in links):
-            x, office = Variable("x"), Variable("office")
+            x, office = variables("x office")
             facts = (g.Fact(x, RDF_TYPE, kind), g.Fact(x, role, office))
-            some = g.Select(((office, None),), facts, distinct=True, limit=_OFFICES)
-            found = [one["office"] for one in graph.select(g.select_query("offices", some))]
-            few = [one for one in found if isinstance(one, IRI)] if len(found) < _OFFICES else []
-            return Office(holder, of, role, tuple(sorted(few, key=str)))
+            found = g.found(graph, "offices", (office,), facts, distinct=True, limit=_OFFICES)
+            few = iris_in(one["office"] for one in found) if len(found) < _OFFICES else ()
+            return [(one, Joined(kind, of, holder, office=(role, one))) for one in sorted(few, key=str)]
     return None
 
 
 def _led_to(kind: IRI, links: Sequence[IRI], graph: KnowledgeGraph) -> list[tuple[IRI, IRI]]:
     """List the predicates that lead to nodes of a class, each with a link from these."""
-    x, node, p, q, y = map(Variable, ("x", "node", "p", "q", "y"))
+    x, node, p, q, y = variables("x node p q y")
     facts = (g.Fact(node, RDF_TYPE, kind), g.Fact(x, p, node), g.Fact(node, q, y), g.Values(q, tuple(links)))
-    found = graph.select(g.select_query("led", g.Select(((p, None), (q, None)), facts, distinct=True, limit=_FACTS)))
-    return [(one["p"], one["q"]) for one in found if isinstance(one["p"], IRI) and isinstance(one["q"], IRI)]
+    found = g.found(graph, "led", (p, q), facts, distinct=True, limit=_FACTS)
+    return [(one["p"], one["q"]) for one in found]
 
 
 def _dates_of_spans(kind: IRI, link: IRI, graph: KnowledgeGraph) -> Dates:
     """Find the dates of the nodes for spans of time that a predicate leads to: at their ends, or at nodes for these."""
-    x, span, q, end, r, date = map(Variable, ("x", "span", "q", "end", "r", "date"))
-    some = g.Select(((span, None),), (g.Fact(x, RDF_TYPE, kind), g.Fact(x, link, span)), limit=_NODES)
+    x, span, q, end, r, date = variables("x span q end r date")
+    some = g.Select((span,), (g.Fact(x, RDF_TYPE, kind), g.Fact(x, link, span)), limit=_NODES)
     group = (some, g.Fact(span, q, end), g.Optional((g.Fact(end, r, date),)))
-    said = g.Select(((q, None), (end, None), (r, None), (date, None)), group, limit=_FACTS)
     found = Dates()
-    for one in graph.select(g.select_query("spans", said)):
-        if isinstance(by := one["q"], IRI):
-            found |= dates_among([(by, one["end"])], (Step(link),))
-            if isinstance(at := one.get("r"), IRI) and (role := role_of(by)):
-                found |= dates_among([(at, one["date"])], (Step(link), Step(by)), role)
+    for one in g.found(graph, "spans", (q, end, r, date), group, limit=_FACTS):
+        by = one["q"]
+        found |= dates_among([(by, one["end"])], (Step(link),))
+        if "r" in one and (role := role_of(by)):
+            found |= dates_among([(one["r"], one["date"])], (Step(link), Step(by)), role)
     return found
 
 
@@ -244,16 +262,12 @@ def _is_nameless(node: Term, kind: IRI, facts: Facts) -> bool:
     """Whether a node has no name but its class and a number: `n12`, `Term#3`, a blank node."""
     said = [y.value for p, y in facts if p in LABELS and isinstance(y, Literal)]
     said += [local_name(node)] if isinstance(node, IRI) else []
-    of_class = {*_words_of(kind)}
+    of_class = {*name_words(kind)}
     for text in said:
         words = {*re.findall(r"[^\W\d_]+", normalised(split_camel_case(text)))} - of_class
         if any(len(word) > 1 for word in words) or not re.search(r"\d", text):
             return False
     return True
-
-
-def _words_of(iri: IRI) -> list[str]:
-    return normalised(split_camel_case(local_name(iri))).split()
 
 
 def _links_of(facts: Facts) -> tuple[IRI, ...]:

@@ -5,64 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from typing import Any
 
-from kgsparql.dataclasses import frozen
-from kgsparql.graphs.graph import KnowledgeGraph, Solution
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised, split_camel_case
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, local_name, name_words
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
-from kgsparql.schema.dating import DatedLinks, Dating, dated_links
+from kgsparql.schema.dating import Dates, Dating, Joined, dated_ways
 from kgsparql.schema.patterns import patterns
 
 _WORDS = 3  # of a text that is a note
 _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell what they are
 _CLASSES, _TOGETHER = 400, 20  # classes that are looked at; of which one query reads nodes
 _HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGNORECASE)
-
-
-@frozen
-class Joined:
-    """The nodes of a class, which stand for what a predicate would say of one thing about another.
-
-    :param kind: the class; its name is that of the relation.
-    :param start: the predicate from a node to what the relation is said of; ``end``, to what is said of it.
-    :param is_led: ``start`` leads to the node: from a club to a membership, and from there to the member.
-    :param office: the predicate from a node to what ``end`` is there, and which is meant; these are walked to, too.
-    :param is_value: ``end`` leads to a number or a text. :param is_alone: the nodes have nothing else: prices.
-    """
-
-    kind: IRI
-    start: IRI
-    end: IRI
-    is_led: bool = False
-    is_value: bool = False
-    is_alone: bool = False
-    office: tuple[IRI, IRI] | None = None
-
-    def facts(self, node: g.Node, subject: g.Node, far: g.Node) -> tuple[tuple[g.Node, IRI, g.Node], ...]:
-        """List the ends and the predicate of each fact of a node that joins two things."""
-        near = (subject, self.start, node) if self.is_led else (node, self.start, subject)
-        held = () if self.office is None else ((node, *self.office),)
-        return (node, RDF_TYPE, self.kind), near, (node, self.end, far), *held
-
-    @property
-    def is_mutual(self) -> bool:
-        """Whether the same predicate leads to both: to two who are married."""
-        return self.start == self.end and not self.is_led
-
-    @property
-    def is_looked_for(self) -> bool:
-        """Whether its nodes are not just those with both links, which are looked for together."""
-        return self.is_led or self.office is not None
-
-    @property
-    def to_nodes(self) -> tuple[Step, Step]:
-        """The steps from what the relation is said of to the nodes, and from what is said of it."""
-        return Step(self.start, "forward" if self.is_led else "inverse"), Step(self.end, "inverse")
 
 
 def joining_classes(
@@ -85,11 +43,10 @@ def joining_classes(
         if own and (way := _way(kind, own)) is not None and _is_nothing_led_to(graph, kind):
             joined[kind] = (way,)
         links |= _links_of_table(nodes)
-        if kind in joined or (found := dated_links(kind, nodes, graph)) is None:
-            continue
-        for role, one in _dated_ways(kind, found):
+        dates, ways = dated_ways(kind, nodes, graph) if kind not in joined else (Dates(), [])
+        for role, one in ways:
             roles[role] += (one,)
-            dated[role] = Dating(found.dates if role not in dated else found.dates | dated[role].dates)
+            dated[role] = Dating(dates if role not in dated else dates | dated[role].dates)
     alone = {role: own for role, own in roles.items() if _are_said_by_nodes_alone(role, own, graph)}
     return joined | alone, frozenset(links), {role: dated[role] for role in alone}
 
@@ -124,24 +81,19 @@ def led_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[Joined, list[IR
 
 def _nodes_of_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, Mapping[Term, list[tuple[IRI, Term]]]]]:
     """Yield classes, each with what some of its nodes have."""
-    x, kind, p, y = map(Variable, ("x", "kind", "p", "y"))
-    used = g.Select(((kind, None),), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_CLASSES)
-    kinds = [one["kind"] for one in graph.select(g.select_query("kinds", used))]
-    own = [one for one in kinds if isinstance(one, IRI) and not one.value.startswith(OF_ONTOLOGIES)]
-    for at in range(0, len(own), _TOGETHER):
+    x, kind, p, y = variables("x kind p y")
+    used = g.found(graph, "kinds", (kind,), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_CLASSES)
+    own = [one for one in iris_in(said["kind"] for said in used) if not one.value.startswith(OF_ONTOLOGIES)]
+    for some in in_parts(own, _TOGETHER):
         queries = []
-        for one in own[at : at + _TOGETHER]:
-            nodes = g.Select(
-                ((kind, None), (x, None)), (g.Values(kind, (one,)), g.Fact(x, RDF_TYPE, kind)), limit=_NODES
-            )
-            facts = g.Select(((kind, None), (x, None), (p, None), (y, None)), (nodes, g.Fact(x, p, y)), limit=_FACTS)
+        for one in some:
+            nodes = g.Select((kind, x), (g.Values(kind, (one,)), g.Fact(x, RDF_TYPE, kind)), limit=_NODES)
+            facts = g.Select((kind, x, p, y), (nodes, g.Fact(x, p, y)), limit=_FACTS)
             queries.append(g.select_query("nodes", facts))
-        found: dict[Term, dict[Term, list[tuple[IRI, Term]]]] = defaultdict(lambda: defaultdict(list))
+        found: dict[Term, dict[Term, list[tuple[Any, Term]]]] = defaultdict(lambda: defaultdict(list))
         for said in graph.select(Query.union(queries)):
-            if isinstance(predicate := said["p"], IRI):
-                found[said["kind"]][said["x"]].append((predicate, said["y"]))
-        for one in own[at : at + _TOGETHER]:
-            yield one, found[one]
+            found[said["kind"]][said["x"]].append((said["p"], said["y"]))
+        yield from ((one, found[one]) for one in some)
 
 
 def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
@@ -163,52 +115,36 @@ def _links_of_table(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> set[IRI]:
     """List the links of a table that only joins two others, as tables are mapped: with their keys as values, too."""
     said = [fact for facts in nodes.values() for fact in facts if fact[0] != RDF_TYPE]
     links = {p for p, y in said if not isinstance(y, Literal)}
-    keys = [{*_words(p)} for p, y in said if isinstance(y, Literal)]
-    are_keys = bool(keys) and all(any(key <= {*_words(link)} for link in links) for key in keys)
+    keys = [{*name_words(p)} for p, y in said if isinstance(y, Literal)]
+    are_keys = bool(keys) and all(any(key <= {*name_words(link)} for link in links) for key in keys)
     each = (Counter(p for p, y in facts if p in links and not isinstance(y, Literal)) for facts in nodes.values())
     is_of_both = len(links) == 2 and all(own == Counter(links) for own in each)
     return links if are_keys and is_of_both else set()
 
 
-def _dated_ways(kind: IRI, found: DatedLinks) -> Iterator[tuple[IRI, Joined]]:
-    """List how nodes with dates join things, each with what the relation is called: a link, a value, or their class."""
-    for start, end in found.pairs:
-        yield end, Joined(kind, start, end)
-    for start, end in found.led:
-        for role in sorted({start, end}, key=str):
-            yield role, Joined(kind, start, end, is_led=True)
-    if (own := found.office) is not None:
-        yield from ((one, Joined(kind, own.of, own.holder, office=(own.role, one))) for one in own.offices)
-    for start, end in found.values:
-        way = Joined(kind, start, end, is_value=True, is_alone=not found.pairs)
-        yield end, way
-        if way.is_alone and len({value for _, value in found.values}) == 1:
-            yield kind, way
-
-
 def _are_said_by_nodes_alone(role: IRI, nodes: Iterable[Joined], graph: KnowledgeGraph) -> bool:
     """Whether a predicate leads from nothing but nodes of some classes."""
-    x, y = Variable("x"), Variable("y")
+    x, y = variables("x y")
     kinds = {one.kind for one in nodes}
     others = tuple(g.NotExists((g.Fact(end, RDF_TYPE, kind),)) for kind in kinds for end in (x, y))
-    return not graph.select(g.select_query("others", g.Select(((x, None),), (g.Fact(x, role, y), *others), limit=1)))
+    return not g.found(graph, "others", (x,), (g.Fact(x, role, y), *others), limit=1)
 
 
 def _is_nothing_led_to(graph: KnowledgeGraph, kind: IRI) -> bool:
-    x, p, y = map(Variable, ("x", "p", "y"))
-    some = g.Select(((x, None),), (g.Fact(x, RDF_TYPE, kind),), limit=_NODES)
-    return not graph.select(g.select_query("led_to", g.Select(((x, None),), (some, g.Fact(y, p, x)), limit=1)))
+    x, p, y = variables("x p y")
+    some = g.Select((x,), (g.Fact(x, RDF_TYPE, kind),), limit=_NODES)
+    return not g.found(graph, "led_to", (x,), (some, g.Fact(y, p, x)), limit=1)
 
 
 def _way(kind: IRI, links: list[IRI]) -> Joined | None:
     """Tell which predicate leads to the subject, and which to the object; ``None`` where their names do not."""
-    if _words(kind)[-1:] and _words(kind)[-1].endswith(tuple(patterns()["happening"])):
+    if name_words(kind)[-1:] and name_words(kind)[-1].endswith(tuple(patterns()["happening"])):
         return None
     starts, ends = ([one for one in links if _is_called(one, role, kind)] for role in ("start", "end"))
     if len(starts) == len(ends) == 1:
         return Joined(kind, starts[0], ends[0])
-    of_kind = {*_words(kind)}
-    called = [one for one in links if of_kind.issubset(_words(one)) or of_kind.issuperset(_words(one))]
+    of_kind = {*name_words(kind)}
+    called = [one for one in links if of_kind.issubset(name_words(one)) or of_kind.issuperset(name_words(one))]
     if starts or ends or len(called) != 1:
         return None
     (other,) = {*links} - {*called}
@@ -217,7 +153,7 @@ def _way(kind: IRI, links: list[IRI]) -> Joined | None:
 
 def _is_called(predicate: IRI, role: str, kind: IRI) -> bool:
     """Whether what a predicate is called, without the words of the class, is a word of a role: `hasSubject`."""
-    rest = [word for word in _words(predicate) if word not in {*_words(kind), "has"}]
+    rest = [word for word in name_words(predicate) if word not in {*name_words(kind), "has"}]
     return len(rest) == 1 and rest[0] in patterns()[role]
 
 
@@ -226,28 +162,20 @@ def _is_nameless(node: Term) -> bool:
     return not isinstance(node, IRI) or _HASH.search(local_name(node)) is not None
 
 
-@cache
-def _words(iri: IRI) -> tuple[str, ...]:
-    return tuple(normalised(split_camel_case(local_name(iri))).split())
-
-
 def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
     """Find the predicates that lead to nodes which stand for a value, each with the one that leads to the value.
 
     Such a node has one value, and nothing else: with a unit, it is more than a number. A note is its text, whoever says
     it, and when: that is beside it.
     """
-    x, p, node, q, y = map(Variable, ("x", "p", "node", "q", "y"))
+    x, p, node, q, y = variables("x p node q y")
     found: dict[IRI, IRI] = {}
     for value in sorted(graph.held(frozenset(map(IRI, patterns()["value"]))), key=str):
-        some = g.Select(((node, None),), (g.Fact(node, value, y),), limit=_FACTS)
-        to = g.Select(((p, None),), (some, g.Fact(x, p, node)), distinct=True, limit=_CLASSES)
-        for one in graph.select(g.select_query("to_values", to)):
-            if isinstance(by := one["p"], IRI):
-                nodes = g.Select(((node, None),), (g.Fact(x, by, node),), distinct=True, limit=_NODES)
-                facts = g.Select(((node, None), (q, None), (y, None)), (nodes, g.Fact(node, q, y)), limit=_FACTS)
-                if _are_values(graph.select(g.select_query("of_values", facts)), value):
-                    found[by] = value
+        some = g.Select((node,), (g.Fact(node, value, y),), limit=_FACTS)
+        for one in g.found(graph, "to_values", (p,), (some, g.Fact(x, p, node)), distinct=True, limit=_CLASSES):
+            nodes = g.Select((node,), (g.Fact(x, one["p"], node),), distinct=True, limit=_NODES)
+            if _are_values(g.found(graph, "of_values", (node, q, y), (nodes, g.Fact(node, q, y)), limit=_FACTS), value):
+                found[one["p"]] = value
     return found
 
 

@@ -1,4 +1,4 @@
-"""What nouns stand for that no class is called by: the things whose names, addresses or title have the noun."""
+"""What nouns stand for that no class is called by: the things whose names or addresses have the noun."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from urllib.parse import quote, unquote
 
 from kgsparql.dataclasses import frozen
 from kgsparql.exploration.labels import labels
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import Variable, variables
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, normalised, split_camel_case
-from kgsparql.rdf.vocabulary import CATALOGUE_TITLES, CATALOGUES, CONCEPT, RDF_TYPE
+from kgsparql.rdf.vocabulary import RDF_TYPE
 
 _READ, _EACH = 20, 500  # classes or predicates whose things are read, and things of each
 _FEWEST = 4  # things that tell what such are called
@@ -44,31 +44,27 @@ class NamedKinds:
 
     :param things: by class, or by predicate of things without one; some of each.
     :param by_word: which things have a word at an end of their names, or of the address that they share with others.
-    :param titles: what the graph, or the scheme of its concepts, is called.
-    :param sizes: of classes. :param main: the class that these titles are about.
+    :param sizes: of classes.
     """
 
     things: Mapping[IRI, frozenset[IRI]]
     by_word: Mapping[str, frozenset[IRI]]
-    titles: tuple[str, ...]
     sizes: Mapping[IRI, int]
-    main: IRI | None
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, sizes: Mapping[IRI, int], predicates: Sequence[IRI]) -> NamedKinds:
-        """Read them: at an endpoint only the titles, as some of its things tell little of all.
+        """Read them; none at an endpoint, as some of its things tell little of all.
 
         :param sizes: of the commonest classes. :param predicates: the commonest, for a graph whose things have none.
         """
-        titles, main = _told_titles(graph, sizes)
         if graph.is_remote:
-            return cls({}, {}, titles, sizes, main)
+            return cls({}, {}, sizes)
         things = _things_of(graph, {kind: g.Fact(Variable("x"), RDF_TYPE, kind) for kind in [*sizes][:_READ]})
         with_any = {one: g.Fact(Variable("x"), one, Variable("y")) for one in predicates[:_READ]}
         by_predicate = _things_of(graph, with_any) if sum(sizes.values()) < _EACH else {}
         most = max(map(len, by_predicate.values()), default=0)
         things |= by_predicate if sum(sizes.values()) < _TYPED * most else {}
-        return cls(things, _by_word(graph, set().union(*things.values())), titles, sizes, main)
+        return cls(things, _by_word(graph, set().union(*things.values())), sizes)
 
     def called(self, forms: Collection[str]) -> NamedKind | None:
         """Find of what things a noun is the name: of most of a kind, and of few others.
@@ -104,7 +100,7 @@ def predicate_of_things(kind: IRI) -> IRI | None:
 
 
 def _things_of(graph: KnowledgeGraph, facts: Mapping[IRI, g.Fact]) -> dict[IRI, frozenset[IRI]]:
-    x, n = Variable("x"), Variable("n")
+    x, n = variables("x n")
     queries = [
         g.select_query("things", g.Select(((n, Literal(str(at))), x), (fact,), distinct=True, limit=_EACH))
         for at, fact in enumerate(facts.values())
@@ -126,18 +122,3 @@ def _by_word(graph: KnowledgeGraph, things: Collection[IRI]) -> dict[str, frozen
                 for word in {*own[:1], *own[-1:]}:  # Ontology for …, … Ontology; Lake …
                     found[word].add(term)
     return {word: frozenset(own) for word, own in found.items()}
-
-
-def _told_titles(graph: KnowledgeGraph, sizes: Mapping[IRI, int]) -> tuple[tuple[str, ...], IRI | None]:
-    """Read what the graph or its scheme is called, and of what; nothing where several are, each of its own things."""
-    x, kind, by, title = map(Variable, ("x", "kind", "by", "title"))
-    said = (g.Values(kind, CATALOGUES), g.Fact(x, RDF_TYPE, kind), g.Values(by, CATALOGUE_TITLES), g.Fact(x, by, title))
-    select = g.Select((x, kind, title), said, distinct=True, limit=BOUND)
-    found = graph.select(g.select_query("titles", select))
-    if len({one["x"] for one in found}) != 1:
-        return (), None
-    texts = tuple(sorted({one["title"].value for one in found if isinstance(one["title"], Literal)}))
-    if CONCEPT in sizes and any(one["kind"] == CATALOGUES[0] for one in found):
-        return texts, CONCEPT
-    most = max(sizes, key=sizes.__getitem__, default=None)
-    return texts, most if most is not None and 2 * sizes[most] > sum(sizes.values()) else None

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Apply, Variable
+from kgsparql.rdf.graph_patterns import Apply, Variable, variables
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in
@@ -30,8 +30,8 @@ from kgsparql.rdf.vocabulary import (
     TRANSITIVE,
 )
 from kgsparql.schema.amounts import Amounts, amounts_of
-from kgsparql.schema.dating import Dating, reified
-from kgsparql.schema.joining import Joined, joining_classes, value_nodes
+from kgsparql.schema.dating import Dating, Joined, reified
+from kgsparql.schema.joining import joining_classes, value_nodes
 from kgsparql.schema.patterns import patterns
 
 _DECLARING = (SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF)
@@ -154,13 +154,12 @@ class GraphVocabulary:
 
 def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
     """Tell whether OWL has classes below others here, and nothing is of one."""
-    x, own = Variable("x"), Variable("own")
+    x, own = variables("x own")
     of_schema = Apply("REGEX", (Apply("STR", (own,)), Literal(f"^({'|'.join(OF_ONTOLOGIES)})")))
     of_owl = (g.Fact(x, RDF_TYPE, own), g.Values(own, CLASS_KINDS[1:2]))
     of_others = (g.Fact(x, RDF_TYPE, own), g.Filter(Apply("!", (of_schema,))))
     has_classes, has_things = (
-        bool(narrower) and bool(graph.select(g.select_query("any_of", g.Select((own,), group, limit=1))))
-        for group in (of_owl, of_others)
+        bool(narrower) and bool(g.found(graph, "any_of", (own,), group, limit=1)) for group in (of_owl, of_others)
     )
     return has_classes and not has_things
 
@@ -190,10 +189,10 @@ def _pairs() -> tuple[tuple[IRI, IRI], ...]:
 
 def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
     """Read by which other predicates what a predicate says is stated, those below and those that lead back."""
-    x, by, y = map(Variable, ("x", "by", "y"))
+    x, by, y = variables("x by y")
     said = (g.Values(by, _DECLARING), g.Fact(x, by, y))
     kept = g.Select((x, by, y), said, limit=BOUND)
-    mutual, onward = (g.Select((x,), (g.Fact(x, RDF_TYPE, one),), limit=BOUND) for one in (SYMMETRIC, TRANSITIVE))
+    mutual = g.Select((x,), (g.Fact(x, RDF_TYPE, SYMMETRIC),), limit=BOUND)
     ways: dict[IRI, set[Step]] = defaultdict(set)
     equal: set[tuple[Term, Term]] = set()
     for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("mutual", mutual)])):
@@ -214,7 +213,9 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
         for step in steps:
             implied[Step(step.predicate)].append(Step(one, step.direction))
             implied[Step(step.predicate, "inverse")].append(Step(one, step.direction).reversed)
-    transitive = {one["x"] for one in graph.select(g.select_query("transitive", onward))}
+    transitive = {
+        one["x"] for one in g.found(graph, "transitive", (x,), (g.Fact(x, RDF_TYPE, TRANSITIVE),), limit=BOUND)
+    }
     transitive |= {other for one, other in equal if one in transitive}  # from the other end, too
     stated = {one: steps for one, steps in relations.items() if steps}
     return {
@@ -244,19 +245,16 @@ def _read_ontology(graph: KnowledgeGraph) -> GraphVocabulary:
 
     What things are is asked first: these are few classes, and to look for things of every class takes an engine long.
     """
-    x, own, kind, rule, by = map(Variable, ("x", "own", "kind", "rule", "by"))
+    x, own, kind, rule, by = variables("x own kind rule by")
     said = g.Select((own,), (g.Fact(x, RDF_TYPE, own),), distinct=True, limit=_MOST_READ)
     above = g.OneOfPredicates(own, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,))
-    populated = g.Select((own,), (said, above, g.Fact(rule, ON_PROPERTY, by)), limit=1)
-    on = g.Select((by,), (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)), distinct=True)
-    restricted = graph.select(g.select_query("restricted", replace(on, limit=_MOST_READ)))
-    if not restricted or graph.select(g.select_query("populated", populated)):
+    on, kinds_above = g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)
+    restricted = g.found(graph, "restricted", (by,), (on, kinds_above), distinct=True, limit=_MOST_READ)
+    if not restricted or g.found(graph, "populated", (own,), (said, above, on), limit=1):
         return GraphVocabulary()
     each = (said, g.OneOfPredicates(own, (), kind, then=(SUBCLASS_OF,)))
-    kinds = g.select_query("kinds", g.Select((own, kind), each, limit=BOUND))
-    of_things = [
-        one for one in graph.select(kinds) if not str(getattr(one["own"], "value", "")).startswith(OF_ONTOLOGIES)
-    ]
+    kinds = g.found(graph, "kinds", (own, kind), each, limit=BOUND)
+    of_things = [one for one in kinds if not str(getattr(one["own"], "value", "")).startswith(OF_ONTOLOGIES)]
     return GraphVocabulary(
         is_ontology=True,
         restricted=frozenset(iris_in(one["by"] for one in restricted)),

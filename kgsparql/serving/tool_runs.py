@@ -24,11 +24,22 @@ from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.user_query import is_nothing
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import grouped
 from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, PrefixMap, Term, Triple, json_text, printable
+from kgsparql.rdf.terms import (
+    IRI,
+    BlankNode,
+    Json,
+    Labels,
+    Literal,
+    PrefixMap,
+    Term,
+    Triple,
+    grouped,
+    json_text,
+    printable,
+)
 from kgsparql.rendering.text import without_commands
 
 if TYPE_CHECKING:

@@ -173,11 +173,6 @@ def row_tuples(table: Any) -> list[tuple[Any, ...]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def quoted(value: str) -> str:
-    """Write a value, which may hold any character, as a string of a filter."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 def table_tag() -> str:
     """Part of table names that no two builds share, so that a table that is being read is never overwritten."""
     return uuid.uuid4().hex[:12]

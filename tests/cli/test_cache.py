@@ -223,7 +223,7 @@ def test_documents_are_indexed_found_and_cleared(run: Run, empty_cache: Path) ->
     assert passages[0]["source"]["document"] == "feynman.txt"
     assert "a glass of ice water" in passages[0]["text"]
     assert run("cache", "--clear", "labels").exit_code == 0
-    assert list(empty_cache.rglob("*.lance")) == []
+    assert list(empty_cache.rglob("passages*")) == []
 
 
 def test_each_file_that_is_left_out_is_named_with_the_reason_of_very_many_the_first(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A service beside an endpoint that finds entities by name: a Wikibase's search, and one that OpenRefine could ask."""
+"""A service beside an endpoint that finds entities by name: a Wikibase's search."""
 
 import json
 import threading
@@ -22,7 +22,7 @@ from tests.endpoints.proxy import Proxy
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.endpoints.test_rate_limits_on_simulator import CONTACT, ITEMS
 
-SURE = "Madame Sklodowska"
+SURE = "Curie Sklodowska"
 UNKNOWN_NAME = "Did Marie Sklodowska live in Warsaw?"
 PEOPLE = """@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 :m1 rdfs:label "Marie Curie"@en ; :born :w . :w rdfs:label "Warsaw"@en . :born rdfs:label "born"@en .
@@ -32,21 +32,20 @@ PEOPLE = """@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01
 
 
 class NameService:
-    """A service that speaks the Reconciliation API, on a socket; what it is asked lies in ``asked``."""
+    """A service that finds entities as a Wikibase does, on a socket; what it is asked lies in ``asked``."""
 
     def __init__(self, answer: Callable[[str], Any]) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.asked: list[str] = []
         self.headers: list[dict[str, str]] = []
         service = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                queries = json.loads(parse_qs(urlsplit(self.path).query)["queries"][0])
-                service.asked.append(queries)
+                (name,) = parse_qs(urlsplit(self.path).query)["search"]
+                service.asked.append(name)
                 service.headers.append({name.lower(): value for name, value in self.headers.items()})
-                made = {key: answer(one["query"]) for key, one in queries.items()}
-                first = next(iter(made.values()), None)
-                body = first if isinstance(first, bytes) else json.dumps(made).encode()
+                made = answer(name)
+                body = made if isinstance(made, bytes) else json.dumps(made).encode()
                 self.send_response(503 if body == b"busy" else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
@@ -57,7 +56,7 @@ class NameService:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/reconcile"
+        self.url = f"http://127.0.0.1:{self._server.server_port}/w/api.php"
 
     @contextmanager
     def running(self) -> Iterator["NameService"]:
@@ -81,12 +80,13 @@ def people_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def profiled(service: NameService, **more: Any) -> EndpointProfile:
     return EndpointProfile(
-        name="ours", has_union=True, linker_url=service.url, linker_prefix="http://e.org/", **more
+        name="ours", has_union=True, linker_url=service.url, **more
     )  # fmt: skip
 
 
-def result(*ids: Any, match: bool = False) -> dict[str, Any]:
-    return {"result": [{"id": one, "name": "?", "score": 90, "match": match, "type": []} for one in ids]}
+def result(*ids: Any) -> dict[str, Any]:
+    iris = [f"http://e.org/{one}" if isinstance(one, str) and "://" not in one else one for one in ids]
+    return {"search": [{"id": one, "label": "?", "concepturi": iri} for one, iri in zip(ids, iris, strict=True)]}
 
 
 def linked(url: str, service: NameService, question: str, **more: Any) -> tuple[list[str], tuple[str, ...]]:
@@ -97,7 +97,7 @@ def linked(url: str, service: NameService, question: str, **more: Any) -> tuple[
 
 def test_a_linker_that_is_named_in_a_profile_needs_no_index_and_one_request(people_at: str) -> None:
     asked = f"Where was {SURE} born?"
-    with NameService(lambda name: result("m1", "nobody", match=name == SURE)).running() as own:
+    with NameService(lambda _: result("m1", "nobody")).running() as own:
         with Proxy(people_at) as proxy:
             knowledge = KnowledgeBase(EndpointGraph(proxy.url, profile=profiled(own)), embedder="none")
             answer = knowledge.ask(asked.replace(SURE, "Marie Curie"))
@@ -106,8 +106,7 @@ def test_a_linker_that_is_named_in_a_profile_needs_no_index_and_one_request(peop
             assert linked(proxy.url, own, asked) == (["m1"], ())
             assert len(own.asked) == 1
             assert knowledge.indexes.index.row_count == 0
-        (queries,) = own.asked
-        assert {"query": SURE, "limit": 10} in queries.values()
+        assert own.asked == [SURE]
     assert own.headers[0]["user-agent"].startswith("kgsparql/")
     assert "authorization" not in own.headers[0]
 
@@ -122,7 +121,7 @@ def test_info_says_where_the_linker_is_without_its_key(people_at: str) -> None:
 def test_redirects_of_a_linker_are_not_followed(people_at: str) -> None:
     moved = results(b"", status="302 Found", headers=["Location: http://127.0.0.1:9/"])
     with FaultServer(moved) as server:
-        profile = EndpointProfile(name="ours", has_union=True, linker_url=f"{server.url}/reconcile")
+        profile = EndpointProfile(name="ours", has_union=True, linker_url=f"{server.url}/w/api.php")
         linker = Linker(EndpointLabels(EndpointGraph(people_at, profile=profile)))
         links = linker.link(UNKNOWN_NAME)
         (note,) = linker.notes(links)
@@ -132,17 +131,17 @@ def test_redirects_of_a_linker_are_not_followed(people_at: str) -> None:
 
 def test_what_the_endpoint_does_not_know_is_not_used(people_at: str) -> None:
     asked = "Where was Marya Sklodowska born?"
-    with NameService(lambda _: result("nobody", "http://elsewhere.org/x", match=True)).running() as service:
+    with NameService(lambda _: result("nobody", "http://elsewhere.org/x")).running() as service:
         assert (
             linked(people_at, service, asked) == (["born"], ()) or "nobody" not in linked(people_at, service, asked)[0]
         )
 
 
 BAD = {
-    "no JSON": b"<html>log in</html>", "another form": b'{"q0": {"results": []}}', "no text": result(7),
+    "no JSON": b"<html>log in</html>", "another form": b'{"results": []}', "no text": result(7),
     "a list": b"[]",
     "a blank": result("a b"), "an injection": result("x> } DROP ALL #"), "deep": b"[" * 100_000,
-    "too large": b'{"q0": "' + b"x" * 300_000 + b'"}', "busy": b"busy", "UTF-16": '{"q0": {}}'.encode("utf-16"),
+    "too large": b'{"search": "' + b"x" * 300_000 + b'"}', "busy": b"busy",
 }  # fmt: skip
 
 

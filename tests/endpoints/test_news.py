@@ -1,4 +1,4 @@
-"""A name that is added, changed or removed at a server: found at once, or within ten minutes, at next to no cost."""
+"""A name that is added, changed or removed at a server is noticed within ten minutes, at next to no cost."""
 
 import time
 import urllib.request
@@ -71,28 +71,16 @@ def asked(knowledge: KnowledgeBase, question: str) -> tuple[str, int, int]:
     return first_one, answer.usage["queries"], answer.usage["prepared"]
 
 
-@pytest.mark.parametrize("question", [ZORBLAX, "where was zorblax quimby born?", "Wo wurde Zorblax Quimby geboren?"])
-def test_a_new_name_is_found_at_the_next_question_by_at_most_two_more_queries(server: str, question: str) -> None:
-    knowledge, _ = of_clock(server)
-    usual, nothing = asked(knowledge, BORN)[1], asked(knowledge, question)
-    assert nothing[0] == ""
-    add(server)
-    assert [hit.label for hit in knowledge.find("Zorblax Quimby")][:1] == ["Zorblax Quimby"]
-    found = asked(knowledge, question)
-    knowledge.refresh()
-    assert found[0] in {"Warsaw", "Warschau"}
-    assert found[1] <= asked(knowledge, question)[1] + 2
-    assert asked(knowledge, BORN)[1] == usual
-
-
-def test_a_name_that_changed_or_went_is_noticed_after_ten_minutes_and_no_question_pays_for_it(server: str) -> None:
+def test_a_name_that_is_new_or_changed_or_went_is_noticed_after_ten_minutes_and_no_question_pays(
+    server: str,
+) -> None:
     add(server)
     with Proxy(server) as proxy:
         knowledge, clock = of_clock(proxy.url)
         before = asked(knowledge, ZORBLAX)
         rename(server)
         clock.now = 599.0
-        assert asked(knowledge, TROGDOR)[0] == "Warsaw"
+        assert asked(knowledge, TROGDOR)[0] == ""
         assert (asked(knowledge, ZORBLAX)[0], len(proxy.of(SUMS))) == ("Warsaw", 1)
         clock.now = 600.0
         assert asked(knowledge, ZORBLAX)[0] == ""
@@ -131,10 +119,9 @@ def test_of_several_graphs_the_one_that_changed_is_read_again(server: str) -> No
     knowledge = KnowledgeBase(FederatedGraph([open_graph(library), endpoint]), embedder="none")
     assert asked(knowledge, ZORBLAX)[0] == ""
     add(server)
-    assert asked(knowledge, ZORBLAX)[0] == "Warsaw"
     rename(server)
     clock.now = 600.0
-    asked(knowledge, BORN)
+    assert asked(knowledge, TROGDOR)[0] == "Warsaw"
     assert knowledge.indexes.index.exact(["trogdor quabble"])
     assert knowledge.graph.members[0].name == str(library)
 
@@ -149,8 +136,8 @@ def test_fresh_means_that_what_was_kept_is_not_used(server: str, run: Run, monke
     assert "Warsaw" in run(*ask).stdout
     assert "Warsaw" not in run(*ask, "--fresh").stdout
     knowledge = kgsparql.open(server, embedder="none")
-    rename(server, "Wuffle Bimble")
     assert asked(knowledge, TROGDOR)[0] == "Warsaw"
+    rename(server, "Wuffle Bimble")
     knowledge.refresh()
     assert asked(knowledge, TROGDOR)[0] == ""
 

@@ -9,13 +9,12 @@ import pytest
 
 import kgsparql
 from benchmarks.wikidata_service import simulated
-from kgsparql import UNKNOWN, Answer, EndpointGraph, KnowledgeBase, PrefixMap, Query, open_graph
+from kgsparql import UNKNOWN, Answer, EndpointGraph, KnowledgeBase, PrefixMap, open_graph
 from kgsparql.exploration.counting import graph_info
-from kgsparql.graphs.graph import StatedSizes
 from tests.endpoints.proxy import Proxy, Response, Seen
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.serving.sparql_server import sparql_server
-from tests.world import NOBEL, graph_of
+from tests.world import NOBEL
 
 Opened = Callable[[str], AbstractContextManager[Proxy]]
 PREFIXES = """
@@ -28,7 +27,6 @@ void:triples 30000000 ;
   void:propertyPartition [ void:property rdfs:label ; void:triples 900 ],
     [ void:property dbo:birthPlace ; void:triples 1500000 ] .
 """
-HERE = EndpointGraph("http://e.org/sparql")
 COUNTED = "How many scientists are there?"
 NOT_COUNTED = "this may not be all: 'scientist' was not counted: the endpoint says that there are"
 
@@ -194,14 +192,6 @@ def test_a_service_description_that_is_wrong_or_of_another_place_changes_nothing
     with describing(PREFIXES + description) as proxy:
         assert answered(kgsparql.open(proxy.url, embedder="none").ask(COUNTED)) == ("answered", "96", [])
         assert len(proxy.of("void#")) == 1, "one in the graph is looked for"
-
-
-def test_a_description_is_read_as_a_query_would_find_it() -> None:
-    several = f"{PREFIXES} <urn:a> {LARGE} <urn:a> void:sparqlEndpoint <http://e.org/sparql> ."
-    graph = graph_of(several)
-    by_query = StatedSizes.of(graph.select(Query.load("void_sizes")), HERE)
-    assert StatedSizes.described((quad.triple for quad in graph.store), HERE) == by_query
-    assert [*by_query.counts["class"].values()] == [2_000_000, 98]
 
 
 def test_a_graph_that_kgsparql_serves_is_not_counted_by_another(tmp_path: Path) -> None:

@@ -47,10 +47,6 @@ ROOMS = """
         (PARTS, "Which makers are in Bonn?", ["Acme"]),
         (CROPS, "Which subjects are deprecated?", ["Rye", "Spelt"]),
         (CROPS, "How many topics are there?", ["2"]),
-        (CROPS, "Which crops are narrower than Cereals?", ["Wheat"]),
-        (CROPS, "Which crops are cereals?", ["Wheat"]),
-        (CROPS, "How many crops are cereals?", ["1"]),
-        (CROPS, "Which crop is wheat?", ["Wheat"]),
         (CROPS, "Welche Themen sind veraltet?", ["Rye", "Spelt"]),
         (CROPS, "Quels sujets sont obsolètes ?", ["Rye", "Spelt"]),
         (ROOMS, "Which room has the largest area?", ["Room29"]),
@@ -66,7 +62,6 @@ def test_a_noun_that_no_class_has_is_of_what_is_called_so(graph: str, question: 
 @pytest.mark.parametrize(
     ("graph", "question", "why"),
     [
-        (CROPS, "How many crops are there?", "word"),  # the title says what they are about, not that each is one
         (ROOMS, "How many rooms are there?", "reading"),  # a class has the word, too
         (CROPS, "How many vegetables are there?", "operation"),  # a noun of nothing counts nothing
         (PARTS, "Which machines weigh more than 75?", "operation"),

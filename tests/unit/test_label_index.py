@@ -27,6 +27,7 @@ from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.passages import PASSAGES
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
@@ -408,8 +409,7 @@ def test_S17_of_a_file_that_changes_two_indexes_are_kept(tmp_path: Path) -> None
         newest.append(index_directory(graph, tmp_path))
         assert built(graph, newest[-1]).row_count == 2  # and the predicate's
         if i == 3:
-            (Path(str(newest[-1])) / "passages").mkdir()
-            (Path(str(newest[-1])) / "passages" / MANIFEST).write_text("{}")
+            (Path(str(newest[-1])) / PASSAGES).touch()
     kept = {entry for entry in (tmp_path / "labels").iterdir() if entry.is_dir()}
     assert kept == {*newest[3:], index_directory(open_graph(other), tmp_path)}
 

@@ -14,7 +14,7 @@ from kgsparql.errors import InputError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, Skipped, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.search import silent
-from kgsparql.linking.passages import Passages, build_passages
+from kgsparql.linking.passages import PASSAGES, Passages, build_passages
 from kgsparql.linking.words import _spans, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.storage.files import writer_lock
@@ -167,27 +167,23 @@ def test_passages_are_found_by_what_they_mention(
     assert (built.documents, built.changed, built.skipped) == (2, True, ())
     passages = nobel.indexes.passages
     assert (len(passages), passages.documents) == (built.passages, 2)
-    found = passages.mentioning([CURIE, BETHE])
-    assert set(found.values()) == {frozenset([CURIE]), frozenset([BETHE])}
-    read = passages.read(found)
-    assert [passage.number for passage in read] == list(found)
-    for passage in read:
+    found = passages.mentioning([CURIE, BETHE], "")
+    assert {terms for _, terms in found} == {frozenset([CURIE]), frozenset([BETHE])}
+    for passage, _ in found:
         text = (FIXTURES / "texts" / passage.excerpt.document).read_text(encoding="utf-8")
         assert text[passage.excerpt.start : passage.excerpt.end] == passage.text
         surfaces = {text[m.start : m.end].casefold() for m in passage.excerpt.mentions if m.term in (CURIE, BETHE)}
         assert surfaces <= {"marie curie", "hans bethe"}
         assert surfaces
-    assert sum(len(passage.excerpt.mentions) for passage in passages.read(range(len(passages)))) == built.mentions
+    assert sum(len(passage.excerpt.mentions) for passage in passages.every) == built.mentions
     nobel.indexes.index_texts(write(sub__report_txt="Then Marie Curie spoke."))
-    (passage,) = nobel.indexes.passages.read(nobel.indexes.passages.mentioning([CURIE]))
+    ((passage, _),) = nobel.indexes.passages.mentioning([CURIE], "")
     assert (str(passage.excerpt), passage.text) == ("sub/report.txt", "Then Marie Curie spoke.")
     assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
     monkeypatch.setattr("kgsparql.linking.passages.PASSAGE_TOKENS", 40)
     nobel.indexes.index_texts(FIXTURES / "texts")
-    passages = nobel.indexes.passages  # ordered by the rare words they share with a text
-    (first,) = passages.read(passages.like("Which rubber failed on the Challenger?")[:1])
-    assert "O-ring" in first.text or "Challenger" in first.text
-    assert passages.like("of the") == []
+    *_, last = nobel.indexes.passages.mentioning([FEYNMAN], "")  # the likest to a question is the first
+    assert nobel.indexes.passages.mentioning([FEYNMAN], last[0].text)[0] == last
 
 
 def test_bad_files_keep_no_good_one_out_and_where_all_are_bad_what_there_was_stays(
@@ -203,9 +199,9 @@ def test_bad_files_keep_no_good_one_out_and_where_all_are_bad_what_there_was_sta
     (directory / "broken.txt").unlink()
     with pytest.raises(InputError, match=r"no document can be read: latin\.txt: not UTF-8"):
         nobel.indexes.index_texts(directory)
-    assert (len(reopened(nobel)), bool(reopened(nobel).mentioning([CURIE]))) == (1, True)
+    assert (len(reopened(nobel)), bool(reopened(nobel).mentioning([CURIE], ""))) == (1, True)
     nobel.indexes.build()  # neither does this touch them
-    assert reopened(nobel).mentioning([CURIE])
+    assert reopened(nobel).mentioning([CURIE], "")
 
 
 def reopened(knowledge: KnowledgeBase) -> Passages:
@@ -219,22 +215,20 @@ def test_documents_that_changed_take_the_place_of_the_old_ones_unless_the_run_is
         if (phase, done) == ("reading documents", 1):
             raise KeyboardInterrupt
 
-    def tables() -> set[str]:
-        return {path.name for path in (nobel.indexes.directory / "passages").iterdir()}
-
     nobel.indexes.index_texts(write(a_txt="Marie Curie.", b_txt="Richard Feynman."))
-    before = tables()
+    before = {*nobel.indexes.directory.iterdir()}
     directory = write(a_txt="Nobody.")
     nobel.indexes.progress = progress
     with pytest.raises(KeyboardInterrupt):
         nobel.indexes.index_texts(directory)
-    assert reopened(nobel).mentioning([CURIE])
+    assert reopened(nobel).mentioning([CURIE], "")
+    (nobel.indexes.directory / f"{PASSAGES}.partial-0123").touch()  # as a kill leaves it
     nobel.indexes.progress = silent
     assert nobel.indexes.index_texts(directory).changed
-    assert not nobel.indexes.passages.mentioning([CURIE])
-    assert nobel.indexes.passages.mentioning([FEYNMAN]) == {1: frozenset([FEYNMAN])}
-    assert len(tables()) == len(before)
-    assert tables() & before == {"kgsparql-index.json"}
+    assert not nobel.indexes.passages.mentioning([CURIE], "")
+    ((passage, terms),) = nobel.indexes.passages.mentioning([FEYNMAN], "")
+    assert (passage.excerpt.document, terms) == ("b.txt", {FEYNMAN})
+    assert {*nobel.indexes.directory.iterdir()} == before
 
 
 def test_other_languages_make_them_anew(nobel: KnowledgeBase, tmp_path: Path) -> None:
@@ -273,5 +267,5 @@ def test_mentions_are_of_entities_and_of_classes_of_an_ontology(tmp_path: Path, 
         (tmp_path / f"{name}.ttl").write_text(prefixes + data, encoding="utf-8")
         knowledge = indexed(tmp_path / f"{name}.ttl")
         knowledge.indexes.index_texts(directory)
-        (passage,) = knowledge.indexes.passages.read([0])
+        (passage,) = knowledge.indexes.passages.every
         assert [m.term.value[-3:] for m in passage.excerpt.mentions] == expected

@@ -17,8 +17,7 @@ import kgsparql
 from kgsparql import IRI, BlankNode, Literal, OxigraphGraph, PrefixMap, Term
 from kgsparql.errors import InputError, IriError, PrefixError, QueryBindingError
 from kgsparql.graphs.profiles import TextSearch
-from kgsparql.linking.label_index.lookup import label_search, search_words, wikibase_search
-from kgsparql.linking.label_index.spellings import MAX_SPELLINGS, Spellings
+from kgsparql.linking.label_index.lookup import MAX_SPELLINGS, Spellings, label_search, search_words, wikibase_search
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query, prologue
@@ -368,7 +367,7 @@ def test_a_constant_takes_the_place_of_a_parameter() -> None:
         query.fix(o=IRI("http://e.org/a")).text == "SELECT ?s { ?s ?p <http://e.org/a> . ?s ?other <http://e.org/a> }"
     )
     assert query.fix(o=Literal("\\1 ?o")).text.count(r'"\\1 ?o"') == 2
-    with pytest.raises(QueryBindingError, match="no parameter"):
+    with pytest.raises(QueryBindingError, match="lacks one of: x"):
         query.fix(x=Literal("a"))
     with pytest.raises(QueryBindingError):
         query.fix(o=BlankNode())

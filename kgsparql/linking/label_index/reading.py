@@ -33,7 +33,7 @@ from kgsparql.linking.label_index.search import (
     with_short,
 )
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, split_camel_case, whole_number
@@ -264,7 +264,7 @@ class _Reader:
     def _read_shapes(self, used: Collection[str]) -> None:
         """Read what shapes call the predicates that they are about."""
         self.step += 1
-        shape, predicate, name = map(Variable, ("shape", "entity", "text"))
+        shape, predicate, name = variables("shape entity text")
         said = (g.Fact(shape, SHAPE_PATH, predicate), g.Fact(shape, SHAPE_NAME, name))
         query = g.select_query("names_by_shapes", g.Select((predicate, name), said))
         for solution in self._polled_solutions(query) if {SHAPE_PATH.value, SHAPE_NAME.value} <= {*used} else ():
