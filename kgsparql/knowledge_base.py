@@ -227,7 +227,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             labels=TermLabels(metered, notes, self.languages),
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
             model=asking.model, require_model=asking.require_model, writer=asking.model if asking.prose else None,
-            allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
+            complete=asking.complete,
             given=given, passages=self.indexes.passages, direction=asking.direction,
             min_confidence=asking.min_confidence, reading=asking.reading, choices=asking.choices,
         )  # fmt: skip

@@ -23,7 +23,7 @@ def purpose(body: Body) -> str:
     said = body["messages"][0]["content"]
     heads = {
         "A graph of facts": "reading", "You find": "mentions", "You choose": "choices", "Some of": "constraints",
-        "You write": "plan", "Answer the": "closed book", "You say": "prose", "You judge": "enough",
+        "You write": "plan", "You say": "prose", "You judge": "enough",
         "You answer": "answer", "You follow": "choices", "You rewrite": "sentences",
     }  # fmt: skip
     return next(name for head, name in heads.items() if said.startswith(head))

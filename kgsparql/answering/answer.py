@@ -87,7 +87,7 @@ COMPUTED_MARKER = "Q1"  # of the item of evidence that is a value or table compu
 _NO_TREE = DecisionTree()
 
 Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]
-Grounding = OneOf["graph", "document", "mixed", "model"]
+Grounding = OneOf["graph", "document", "mixed"]
 """``mixed``: of the graph, but for a step that only a model states."""
 
 
@@ -298,7 +298,7 @@ class Answer:
             computed = computed_type(self.computed)
         if computed is not None or self.best:
             return computed or type_of_terms([one.term for one in self.best])
-        return "text" if self.status in {"answered", "partial"} and (rests_on or self.grounding == "model") else None
+        return "text" if self.status in {"answered", "partial"} and rests_on else None
 
     @property
     def unit(self) -> str:

@@ -182,7 +182,7 @@ class AnsweredObject(TypedDict):
     id: NotRequired[str | int]
     question: str
     status: OneOf["answered", "partial", "not_in_graph", "no_entity"]
-    grounding: OneOf["graph", "document", "mixed", "model"]
+    grounding: OneOf["graph", "document", "mixed"]
     graphs: list[str]
     retriever: str
     model: str

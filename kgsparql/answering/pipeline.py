@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -34,8 +33,7 @@ from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
-from kgsparql.models.chat_completion import Call, plain
-from kgsparql.rdf.terms import IRI, Term, normalised, printable
+from kgsparql.rdf.terms import IRI, Term, normalised
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, other_kind
 from kgsparql.reading.translation import Translation
@@ -52,15 +50,6 @@ _NOTHING: dict[Status, str] = {
 _NOT_SURE = "No sure answer:"
 NO_EVIDENCE = other_kind("more than this graph says of it", "nothing")
 _WAY_OUT = "ask again with a name as the graph has it: kgsparql find TEXT finds it, and -e IRI names it"
-
-_OWN_KNOWLEDGE = "Not from the graph, but from the model's own knowledge:"
-
-_CLOSED_BOOK = """\
-Answer the question from what you know, in a sentence or two. If you do not know, the answer is the one word: unknown.
-Reply with JSON only, such as {"answer": "unknown"}"""
-
-_LONGEST_ANSWER = 4_000  # characters
-_EMPHASIS = re.compile(r"(?<![\w*])\*{2,3}(\S(?:[^*\n]*\S)?)\*{2,3}(?![\w*])")
 
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
@@ -175,10 +164,9 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         session.notes.drop(
             MISSING_NAME, [one for one in told if unread.isdisjoint(words(normalised(one.split(";")[0])))]
         )
-    known_text = _closed_book_text(session) if outcome in {"no_entity", "not_in_graph"} else ""
     if outcome == "not_in_graph" and not (len(found.evidence) or draft.text):  # an empty plan is evidence
         missing = missing or (_in_own_words(NO_EVIDENCE, session),)
-    if missing and not known_text and outcome in {"answered", "not_in_graph"}:
+    if missing and outcome in {"answered", "not_in_graph"}:
         is_none = outcome == "not_in_graph"  # which is not said where it is doubted
         shown = "\n".join(draft.text.splitlines()[is_none:])
         outcome, draft = "partial", replace(draft, text=f"{_not_sure(missing[0], session)}\n{shown}".rstrip())
@@ -189,10 +177,10 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
     made = Answer(
         question=session.original, status="partial" if session.graph.failures else outcome,
-        text=known_text or text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
+        text=text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
         linked=session.links if (read := session.translation) is None
         else tuple(_at_own_place(link, read) for link in session.links),
-        grounding="model" if known_text else draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
+        grounding=draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
         digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},
@@ -203,35 +191,6 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         usage={**session.graph.usage.to_json(), "rounds": session.rounds},
     )  # fmt: skip
     return _weighed_answer(made, found, session, is_judged=known is not None)
-
-
-def _closed_book_text(session: Session) -> str:
-    """Ask what the model knows without the graph, if that is wanted, labelled as such; empty if it knows nothing."""
-    if not session.allow_model_knowledge:
-        return ""
-    from kgsparql.models.replies import own_knowledge  # where no model is asked, nothing that reads replies is needed
-
-    asked = f"Question: {plain(session.original, 4000)}"
-    call = Call("closed book", _CLOSED_BOOK, asked, {"answer": str}, own_knowledge)
-    try:
-        said = session.ask_model(call, required=True)
-    except (*MODEL_FAILED, BudgetExceededError) as error:
-        session.notes.append(f"what the model knows was not asked: {error.message}", code="model_failed")
-        return ""
-    if said == "":
-        session.notes.append("the model does not know the answer either", code="unknown_to_model")
-    return f"{_OWN_KNOWLEDGE} {plain_lines(said, _LONGEST_ANSWER)}" if said else ""
-
-
-def plain_lines(text: str, limit: int) -> str:
-    r"""Write what a model wrote as safe lines without marks for emphasis; empty lines are left out.
-
-    >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
-    'Two:\n- Ann [P1]\n- Ben[2J'
-    """
-    lines = (printable(_EMPHASIS.sub(r"\1", line), limit) for line in text[: 4 * limit].splitlines())
-    kept = "\n".join(filter(None, lines))
-    return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"
 
 
 def _not_sure(gap: Gap, session: Session) -> str:

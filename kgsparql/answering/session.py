@@ -89,7 +89,6 @@ class Session:
     trust: Trust | None = None
     is_draft_sure: bool = False
     writer: LanguageModel | None = None
-    allow_model_knowledge: bool = False
     complete: bool = True
     given: tuple[IRI, ...] = ()
     links: tuple[LinkedEntity, ...] = ()

@@ -63,9 +63,6 @@ class AnswerOptions:
         ),
     ] = None
     option: MethodOption = None
-    allow_model_knowledge: Annotated[
-        bool, c.option("--allow-model-knowledge", "Where the graph has no answer, show the model's own, labelled.")
-    ] = False
     prose: Annotated[
         bool,
         c.option(

@@ -251,7 +251,7 @@ class Record:
             is_sure=answer.status == "answered" and error is None,
             answers=tuple(
                 RecordedAnswer(
-                    "" if answer.grounding == "model" else str(one.term), one.label, round(one.score, 6), one.markers
+                    str(one.term), one.label, round(one.score, 6), one.markers
                 )
                 for one in answer.answers
             ),

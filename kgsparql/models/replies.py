@@ -30,11 +30,6 @@ _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0"
 _WHOLE = re.compile(r"-?\d{1,9}(?:\.0+)?")
 _LIST = re.compile(r"-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,1000}\.?")
 _SHARE = re.compile(r"([-+\d.eE]{1,30})\s?(%|/\s?\d{1,4})?")
-UNKNOWN = {
-    "", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown",
-    "no answer",
-}  # fmt: skip
-"""What a model says that does not know, as :func:`normalised` has it."""
 _MAX_SEARCH = 200
 _MAX_SAID = 200  # characters of a step in a model's words
 
@@ -178,7 +173,7 @@ def truth_of(value: Any) -> bool | None:
     return _TRUTH.get(str(value).strip(_MARKS + ".!").casefold())
 
 
-# --- Readings, and what a model knows by itself
+# --- Readings
 
 
 def said_reading(text: str, *, count: int, meanings: int = 0) -> SaidReading:
@@ -306,19 +301,3 @@ def _each_read(value: Any, read: Callable[[Any], _Read | None]) -> tuple[tuple[_
     asked = value if isinstance(value, list) else [] if value is None else [value]
     kept = [one for one in map(read, asked) if one is not None]
     return tuple(dict.fromkeys(kept)), len(asked) - len(kept)
-
-
-def own_knowledge(text: str) -> str:
-    """Read what a model says that was asked without the graph; empty where it does not know.
-
-    >>> own_knowledge('{"answer": "Paris"}'), own_knowledge("It is Paris."), own_knowledge('{"answer": "unknown"}')
-    ('Paris', 'It is Paris.', '')
-    """
-    body = filled_body(text)
-    found = find_json(body)
-    if not found and body.lstrip()[:1] in {"{", "["}:
-        raise unusable(body, "JSON")
-    members = members_of(body)
-    answer = first_member(members, "answer", "response") if members else plain_text(body)
-    said = answer.strip() if isinstance(answer, str) else ""
-    return "" if normalised(said) in UNKNOWN else said

@@ -36,9 +36,8 @@ def answer_to_trig(answer: Answer, *, at: str = "") -> str:
     """Write the answer as TriG: the default graph says what was asked, answered and why.
 
     ``…#evidence`` holds the triples the answer cites, ``…#retrieved`` what else was found on the way: only the first
-    are what it is derived from. What a model says from memory is derived from nothing. What was computed is the
-    ``schema:value`` of its item, and of the answer where that cites it, with its unit. ``ontologies/shapes.ttl`` says
-    what is always there. The same answer gives the same IRIs.
+    are what it is derived from. What was computed is the ``schema:value`` of its item, and of the answer where that
+    cites it, with its unit. ``ontologies/shapes.ttl`` says what is always there. The same answer gives the same IRIs.
 
     :param at: when it was given, as an ``xsd:dateTime``; left out where it is empty.
     """
@@ -111,8 +110,7 @@ def _add_answer(answer: Answer, of: _Statements, given: IRI) -> None:
         of.add(question, **{f"schema_{'accepted' if is_chosen else 'suggested'}Answer": given})
     if any(answer.evidence[marker].triples for marker in answer.cited):
         of.add(given, prov_wasDerivedFrom=of.part("evidence"))
-    is_said = answer.status in {"answered", "partial"} or answer.grounding == "model"
-    if answer.model and answer.error is None and is_said:
+    if answer.model and answer.error is None and answer.status in {"answered", "partial"}:
         of.add(given, prov_wasAttributedTo=of.part("model"))
     of.add(given, schema_about=[one.term for one in answer.answers if not isinstance(one.term, BlankNode)])
 

@@ -12,7 +12,7 @@ from kgsparql.cli import _common as c
 from kgsparql.events import Drafted
 from tests.cli.conftest import Run, told_by
 from tests.model_server import ModelServer, Reply, Text
-from tests.scripted import by_call, reader
+from tests.scripted import reader
 from tests.tried import strong
 from tests.world import BORN, FEYNMAN, FIXTURES, NOBEL
 
@@ -117,16 +117,6 @@ def test_with_one_call_the_linker_finds_the_names_and_steps_are_told_as_far_as_i
     assert "You find the names" not in once
     assert all(said in twice for said in ("You find the names", "kept reply", "  reply\n    {"))
     assert chart.stdout.startswith("flowchart LR\n")
-
-
-def test_model_knowledge_is_labelled_and_no_answer(run: Run) -> None:
-    with ModelServer(by_call(**{"closed book": {"answer": "In a zoo."}})) as server:
-        arguments = ("ask", "Why do zebras giggle?", *PLAIN, "-m", "any", "--base-url", server.url)
-        without, allowed = run(*arguments), run(*arguments, "--allow-model-knowledge")
-    assert (without.exit_code, "In a zoo" in without.stdout) == (3, False)
-    assert (allowed.exit_code, allowed.stdout.splitlines()[0]) == (
-        3, "Not from the graph, but from the model's own knowledge: In a zoo.",
-    )  # fmt: skip
 
 
 def test_a_bar_is_off_the_terminal_before_a_draft_or_an_answer_is_shown_there(

@@ -40,7 +40,7 @@ from kgsparql.models.trust import Trust
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.gaps import Gap
 from tests.engines import engine_from_quads
-from tests.model_server import ModelServer, Reply, Status, Text
+from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import chose
 from tests.unit.test_model_readings import ISLANDS, WHO
 from tests.world import BORN, EX, graph_of, labels_of
@@ -200,13 +200,6 @@ class Given(Retriever):
         return Retrieval(FOUND, answers_at_ends(FOUND, session))
 
 
-class Nothing(Given):
-    """Finds nothing."""
-
-    def retrieve(self, session: Session) -> Retrieval:
-        return Retrieval()
-
-
 class Broken(Given):
     """An endpoint that fails while what was chosen is followed."""
 
@@ -252,21 +245,6 @@ def test_a_quote_stands_letter_by_letter_in_its_passage_which_is_shown_with_mark
         other, _ = given(chose(3, quote=words))
         assert (other.grounding, other.answers[0].label) == ("graph", "Columba"), "the draft"
         assert words not in other.text or not words
-
-
-def test_what_a_model_knows_itself_is_asked_only_where_nothing_is_found_and_that_is_wanted_and_said() -> None:
-    known, server = given(Text({"answer": "It was **Columba**."}), retriever=Nothing, allow_model_knowledge=True)
-    assert known.text == "Not from the graph, but from the model's own knowledge: It was Columba."
-    assert (known.status, known.grounding, known.answers) == ("not_in_graph", "model", ())
-    assert len(server.requests) == 1
-    without, server = given(retriever=Nothing)
-    assert (without.grounding, server.requests) == ("graph", [])
-    for reply, code in ((Text("I don't know."), "unknown_to_model"), (Status(500), "model_failed")):
-        unknown, _ = given(reply, retriever=Nothing, allow_model_knowledge=True)
-        assert (unknown.text, unknown.grounding) == (without.text, "graph")
-        assert code in {note.code for note in unknown.notes}
-    found, server = given(chose(1), allow_model_knowledge=True)
-    assert (found.grounding, len(server.requests)) == ("graph", 1)
 
 
 def test_an_endpoint_that_fails_while_what_was_chosen_is_followed_leaves_the_draft() -> None:

@@ -98,10 +98,9 @@ UNKNOWN = "Who painted Xyzzyplugh?"
 @pytest.fixture(scope="module")
 def answers(nobel: kgsparql.KnowledgeBase) -> dict[str, Answer]:
     """An answer of each kind."""
-    script, made = by_call(reading=chose(1), **{"closed book": {"answer": "It was somebody else."}}), {}
+    script, made = by_call(reading=chose(1)), {}
     with ModelServer(script) as server, LanguageModel("a model", OpenAIClient(server.url)) as model:
         made["cited"] = nobel.ask(FEYNMAN, model=model, retriever="mindmap")
-        made["memory"] = nobel.ask(UNKNOWN, model=model, retriever="mindmap", allow_model_knowledge=True)
         made["not in the graph"] = nobel.ask(UNKNOWN, model=model, retriever="mindmap")
     made["no model"] = nobel.ask(FEYNMAN)
     made["passages"] = nobel.ask("Who was Marie Curie?", retriever="entity")
@@ -150,7 +149,7 @@ def test_only_what_somebody_chose_is_an_accepted_answer(answers: dict[str, Answe
         for name in ("schema:acceptedAnswer", "prov:wasDerivedFrom", "prov:wasAttributedTo"):  # the words are ours
             assert not holds(store, f"?a {name} ?x")
     accepted = {"cited": "accepted", "no model": "suggested", "unsure": "suggested"}
-    for kind in (*accepted, "memory", "no entity"):
+    for kind in (*accepted, "no entity"):
         store = loaded(answers[kind])
         there = [name for name in ("accepted", "suggested") if holds(store, f"?q schema:{name}Answer ?a")]
         assert there == ([accepted[kind]] if kind in accepted else [])

@@ -261,12 +261,12 @@ def test_each_option_is_a_parameter_that_is_completed(nobel: kgsparql.KnowledgeB
         assert list(parameters) == ["question", *(field.name for field in fields(kgsparql.AskOptions))]
         assert {p.kind for key, p in parameters.items() if key != "question"} == {inspect.Parameter.KEYWORD_ONLY}
         assert method.__doc__
-        typed = f"knowledge.{name}('Who?', allow_m"
+        typed = f"knowledge.{name}('Who?', min_conf"
         for use_jedi in (False, True):
             shell.Completer.use_jedi = use_jedi
             with provisionalcompleter():
                 found = [one.text for one in shell.Completer.completions(typed, len(typed))]
-            assert "allow_model_knowledge=" in found
+            assert "min_confidence=" in found
 
 
 def test_a_wrong_option_is_an_error_that_names_the_right_one_of_the_method(nobel: kgsparql.KnowledgeBase) -> None:

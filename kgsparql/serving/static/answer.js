@@ -114,7 +114,7 @@ const spoken = (lines, marks) => lines.map(({ is_aside: isAside, parts, rests })
 
 function written({ answer, said, again }, acts, marks) {
   const isUnsaid = answer.answers.some((one) => !answer.text.toLowerCase().includes(one.term.label.toLowerCase()));
-  return [answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), spoken(said, marks), isUnsaid && names(answer.answers, acts, marks), asked(answer, again, acts)];
+  return [spoken(said, marks), isUnsaid && names(answer.answers, acts, marks), asked(answer, again, acts)];
 }
 
 const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } } }) => shownTable(heads?.length ? heads : columns, rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label, { class: /^\S{1,12}$/.test(term.label) && "whole" }))), rows.length, isCut);
