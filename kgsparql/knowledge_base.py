@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import shlex
 import threading
 import time
@@ -22,7 +21,7 @@ from kgsparql.answering.said_source import said_source
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
-from kgsparql.events import Event, Finished, Tell, ignore, numbered
+from kgsparql.events import Tell, ignore, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.counting import graph_info
@@ -161,36 +160,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """Retrieve verified evidence for a question, without an answer; options as for :meth:`ask`."""
         with self._stopped_by_close(asking.cancel):
             return retrieve(load(asking.retriever, asking.options), self.session(question, asking))
-
-    @asked_with(AskOptions)
-    def stream(self, question: str, asking: AskOptions) -> Iterator[Event]:
-        """Yield the steps of answering, as they happen; the last event carries the answer. Options as for :meth:`ask`.
-
-        Closing the iterator stops the question.
-        """
-        waiting: queue.SimpleQueue[Event | BaseException] = queue.SimpleQueue()
-
-        def receive(event: Event) -> None:
-            asking.emit(event)
-            waiting.put(event)
-
-        def work() -> None:
-            try:
-                self.answer(question, replace(asking, emit=receive))
-            except BaseException as error:  # noqa: BLE001 - raised again below, in the caller's thread
-                waiting.put(error)
-
-        threading.Thread(target=work, daemon=True).start()
-        try:
-            while True:
-                event = waiting.get()
-                if isinstance(event, BaseException):
-                    raise event
-                yield event
-                if isinstance(event, Finished):
-                    return
-        finally:
-            asking.cancel.set()
 
     def session(self, question: str, asking: AskOptions, *, usage: Usage | None = None) -> Session:
         """Make a session for one question.

@@ -5,7 +5,6 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -270,19 +269,18 @@ def test_a_graph_that_is_closed_has_no_connection_left(nobel_url: str) -> None:
     assert knowledge.query("ASK { ?s ?p ?o }")
 
 
-def test_a_stream_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     before, cancel, ends = set(threading.enumerate()), threading.Event(), list[type[BaseException]]()
 
-    def take(steps: Iterator[Any]) -> None:
+    def ask(knowledge: kgsparql.KnowledgeBase) -> None:
         try:
-            next(steps)
+            knowledge.ask("Who?", cancel=cancel)
         except BaseException as error:  # noqa: BLE001
             ends.append(type(error))
 
     with FaultServer(counting_and_hanging) as server:
-        steps = kgsparql.open(server.url, embedder="none").stream("Who?", cancel=cancel)
-        taking = threading.Thread(target=take, args=(steps,))
+        taking = threading.Thread(target=ask, args=(kgsparql.open(server.url, embedder="none"),))
         taking.start()
         while not any("?count" not in request.query for request in server.requests) and taking.is_alive():
             time.sleep(0.02)

@@ -255,7 +255,7 @@ def test_questions_are_answered_beside_the_event_loop_until_cancelled(nobel: kgs
 def test_each_option_is_a_parameter_that_is_completed(nobel: kgsparql.KnowledgeBase) -> None:
     shell = InteractiveShell()
     shell.user_ns["knowledge"] = nobel
-    for name in ("ask", "aask", "retrieve", "stream"):
+    for name in ("ask", "aask", "retrieve"):
         method = getattr(nobel, name)
         parameters = inspect.signature(method).parameters
         assert list(parameters) == ["question", *(field.name for field in fields(kgsparql.AskOptions))]
