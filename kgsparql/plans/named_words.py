@@ -11,7 +11,7 @@ from kgsparql.plans.denotation import Denotation, Match
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI
-from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_of, relations
+from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_in
 from kgsparql.reading.form import Form
 
 _W = weights("measure")
@@ -27,8 +27,11 @@ class NamedWords:
 
     def said_in(self, said: Restriction) -> list[int]:
         """The positions of the words of what is said that say something."""
-        found = {position for one in relations([said]) for position in positions_of(one)}
-        return [position for position in sorted(found) if self.texts[position] not in self.lexicon.function_words]
+        return [
+            position
+            for position in sorted(positions_in(said))
+            if self.texts[position] not in self.lexicon.function_words
+        ]
 
     def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
         """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""

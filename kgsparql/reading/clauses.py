@@ -6,10 +6,10 @@ meant, and which way it is followed, is decided where the graph is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.rdf.terms import IRI, Literal
@@ -277,24 +277,31 @@ def is_adverb(relation: Predication) -> bool:
     return (compared is not None and other is None) or is_extreme
 
 
-def positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
-    """Collect the positions of the words of a phrase, and of what is said of it."""
-    if phrase is None:
-        return set()
-    found = phrase.positions | {*phrase.kinds, *phrase.same}
-    found |= {phrase.superlative.position} if phrase.superlative else set()
-    found |= set(phrase.quantity.positions) if phrase.quantity else set()
-    found |= {phrase.most[0]} if phrase.most else set()
-    found |= {phrase.summary[0]} if phrase.summary else set()
-    for part in (phrase.of, *phrase.parts):
-        found |= positions_of_phrase(part)
-    return found.union(*map(positions_of, relations(phrase.restrictions)))
+READ_ALOUD: Mapping[type, str] = {
+    NounPhrase: "asked is_negated kinds same superlative most summary quantity joined_by parts chunks of_form of "
+    "restrictions",
+    Predication: "is_negated whose said subject is_passive verb light compared preposition object more",
+    Alternatives: "branches",
+    Comparative: "position quantity event",
+    Quantity: "comparison positions",
+    Superlative: "position",
+}
+"""The fields of a clause that have words, in the order in which they are read: positions, texts and other clauses."""
 
 
-def positions_of(relation: Predication) -> set[int]:
-    """Collect the positions of the words of a relation, those of its arguments, too."""
-    found = set(relation.verb)
-    found |= {relation.compared.position, *relation.compared.event} if relation.compared else set()
-    for phrase in (relation.subject, relation.object, relation.whose, *(other for _, other in relation.more)):
-        found |= positions_of_phrase(phrase)
-    return found.union(*map(positions_of, relations(relation.said)))
+def positions_in(clause: Any) -> set[int]:
+    """Collect the positions of the words of a clause, and of all that is in it.
+
+    >>> sorted(positions_in(NounPhrase((Chunk(3, 5, "vegan recipes"),), kinds=(1,))))
+    [1, 3, 4]
+    """
+    match clause:
+        case Chunk():
+            return set(clause.span)
+        case bool() | str() | None:
+            return set()
+        case int():
+            return {clause}
+        case tuple():
+            return set().union(*map(positions_in, clause))
+    return set().union(*(positions_in(getattr(clause, name)) for name in READ_ALOUD[type(clause)].split()))

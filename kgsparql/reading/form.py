@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import Any
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from kgsparql.linking.words import root
 from kgsparql.rdf.terms import Term
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import (
+    READ_ALOUD,
     Alternatives,
     Chunk,
     Comparative,
@@ -24,8 +26,7 @@ from kgsparql.reading.clauses import (
     Restriction,
     Summary,
     Superlative,
-    positions_of,
-    positions_of_phrase,
+    positions_in,
     relations,
 )
 from kgsparql.reading.lexicon import Lexicon, lexicon
@@ -41,6 +42,8 @@ Asks = OneOf["set", "count", "ask", "choose", "compare", "share", "difference"]
 more: of one, by ``comparative``, than of the other; without, of two sets, or of what belongs to each of two."""
 
 _SHORT = 3  # letters of a word that may well be there twice
+_CLAUSES = ("phrase", "said", "choices", "comparative", "other", "measured", "each", "columns")
+"""The fields of a form that have words."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,7 @@ class Form:
     @property
     def positions(self) -> set[int]:
         """The positions of all words that stand in a clause."""
-        compared = self.comparative
-        found = set(self.measured) | ({compared.position, *compared.event} if compared else set())
-        for phrase in (self.phrase, self.choices, self.other, self.each, *self.columns):
-            found |= positions_of_phrase(phrase)
-        return found.union(*map(positions_of, relations(self.said)))
+        return positions_in(tuple(getattr(self, name) for name in _CLAUSES))
 
     def words(self, positions: Iterable[int]) -> str:
         """Return some words, side by side."""
@@ -353,93 +352,35 @@ def _all_said(restrictions: Sequence[Restriction]) -> Iterator[Predication]:
 
 
 def described(question: Form) -> list[str]:
-    """Write the clauses of a question: names in ‹›, classes in <>."""
-    texts = question.read.texts
-    lines = [_Writer(texts).question(question)]
-    for title, positions in (("not read", question.unread), ("whom it means is not known", question.pronouns)):
-        if positions:
-            lines.append(f"{title}: {', '.join(texts[at] for at in positions)}")
-    return lines
+    """Write the clauses of a question: what it asks, then each field, clauses in it in brackets; names in ‹›.
+
+    >>> from kgsparql.reading.parser import read_question
+    >>> described(read_question(Chunked.of("What is the capital of his country?", lexicon())))
+    ['asks: set', 'phrase: what capital of country', 'pronouns: his']
+    """
+    fields = {name: getattr(question, name) for name in ("asks", *_CLAUSES, "unread", "pronouns")}
+    return [f"{name}: {text}" for name, own in fields.items() if (text := _clause_text(own, question.read.texts))]
 
 
-class _Writer:
-    """Writes clauses with the words of one question."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = texts
-
-    def question(self, question: Form) -> str:
-        """Write a question in a line."""
-        parts = [question.asks, self.phrase(question.phrase), *map(self.restriction, question.said)]
-        if question.choices is not None:
-            parts.append(f"out of {self.phrase(question.choices)}")
-        if question.other is not None:
-            parts.append(f"{self.compared(question.comparative)} than {self.phrase(question.other)}")
-        parts += [self.words(question.measured)] if question.measured else []
-        if question.each is not None and question.each is not question.phrase:
-            parts.append(f"for each {self.phrase(question.each)}")
-        if question.columns:
-            parts.append(f"with columns {', '.join(map(self.phrase, question.columns))}")
-        return " · ".join(filter(None, parts))
-
-    def words(self, positions: Sequence[int]) -> str:
-        """Write some words."""
-        return " ".join(self.texts[at] for at in positions)
-
-    def compared(self, comparative: Comparative | None) -> str:
-        """Write a comparative."""
-        if comparative is None:
+def _clause_text(value: Any, texts: Sequence[str]) -> str:
+    """Write a clause, or what is in one: numbers are positions of words."""
+    match value:
+        case str():
+            return value
+        case None | bool():
             return ""
-        number = "" if comparative.quantity is None else f" {comparative.comparison} {comparative.quantity.value.text}"
-        return self.texts[comparative.position] + number
-
-    def phrase(self, phrase: NounPhrase) -> str:
-        """Write a noun phrase with what is said of it."""
-        return " · ".join(filter(None, self._parts_of_phrase(phrase)))
-
-    def _parts_of_phrase(self, phrase: NounPhrase) -> Iterator[str]:
-        """Yield the noun, its owner, and each restriction."""
-        before = [phrase.asked, "no" * phrase.is_negated, self.words(phrase.kinds), self.words(phrase.same)]
-        if phrase.superlative is not None:
-            rank, number = phrase.superlative.rank, phrase.superlative.number
-            before += [str(rank) * (rank > 1), self.texts[phrase.superlative.position], str(number) * (number > 1)]
-        before += [self.texts[one[0]] for one in (phrase.most, phrase.summary) if one]
-        before += [f"{phrase.quantity.comparison} {phrase.quantity.value.text}"] if phrase.quantity else []
-        noun = f" {phrase.joined_by} ".join(self._inner_phrase(part) for part in phrase.parts)
-        noun = noun or " ".join(map(_chunk_text, phrase.chunks))
-        owner = [f"{'as' if phrase.of_form == 'same' else 'of'} {self._inner_phrase(phrase.of)}"] if phrase.of else []
-        yield " ".join(filter(None, [*before, noun, *owner]))
-        yield from map(self.restriction, phrase.restrictions)
-
-    def _inner_phrase(self, phrase: NounPhrase) -> str:
-        """Write a phrase within another one."""
-        text = self.phrase(phrase)
-        return f"({text})" if " · " in text else text
-
-    def restriction(self, restriction: Restriction) -> str:
-        """Write what is said of a phrase."""
-        if isinstance(restriction, Predication):
-            return " ".join(filter(None, self._parts_of_relation(restriction)))
-        branches = (" · ".join(map(self.restriction, branch)) for branch in restriction.branches)
-        return " or ".join(f"({branch})" for branch in branches)
-
-    def _parts_of_relation(self, relation: Predication) -> Iterator[str]:
-        """Yield the negation, subject, verb and arguments of a relation."""
-        yield "not" * relation.is_negated
-        if relation.whose is not None:
-            yield f"whose {self._inner_phrase(relation.whose)} · {' · '.join(map(self.restriction, relation.said))}"
-        yield self._inner_phrase(relation.subject) if relation.subject else ""
-        yield "be" * relation.is_passive
-        yield self.words(relation.verb) or ("" if relation.preposition else relation.light)
-        yield self.compared(relation.compared)
-        yield relation.preposition
-        yield self._inner_phrase(relation.object) if relation.object else ""
-        yield self.words(relation.compared.event) if relation.compared else ""
-        for preposition, other in relation.more:
-            yield f"{preposition} {self._inner_phrase(other)}"
+        case int():
+            return texts[value]
+        case Chunk(text=text):
+            return f"‹{text}›" if value.entities else f"<{text}>" if value.classes else text
+        case tuple():
+            return " ".join(filter(None, (_inner_text(one, texts) for one in value)))
+    own = {name: getattr(value, name) for name in READ_ALOUD[type(value)].split()}
+    said = (name.removeprefix("is_") if one is True else _inner_text(one, texts) for name, one in own.items())
+    return " ".join(filter(None, said))
 
 
-def _chunk_text(chunk: Chunk) -> str:
-    if chunk.entities:
-        return f"‹{chunk.text}›"
-    return f"<{chunk.text}>" if chunk.classes else chunk.text
+def _inner_text(value: Any, texts: Sequence[str]) -> str:
+    text = _clause_text(value, texts)
+    is_clause = type(value) in READ_ALOUD and not (text.startswith("‹") and text.endswith("›"))
+    return f"({text})" if is_clause and " " in text else text
