@@ -188,7 +188,7 @@ def read_whole(session: Session) -> Form:
         return read
     own, links = lexicon(), _links_by_letters_first(session)
     is_read = links is session.links and not session.given
-    asked = session.asked if is_read else read_question(chunked(session.question, session.linker, own, links=links))
+    asked = session.asked if is_read else read_question(chunked(session.question, session.linker, links=links))
     words = asked.read
     covered = {at for chunk in words.chunks for at in chunk.span}
     known = own.empty_words | own.verbs | own.superlatives.keys() | own.comparatives.keys() | own.imperatives
@@ -199,7 +199,7 @@ def read_whole(session: Session) -> Form:
     ]
     if values := _values_among(left, words, session):
         session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
-        asked = read_question(chunked(session.question, session.linker, own, links=links, values=values))
+        asked = read_question(chunked(session.question, session.linker, links=links, values=values))
     asked = _without_retired(session, _with_kinds_named(session, asked))
     session.read_as(asked)
     return asked

@@ -23,7 +23,7 @@ from kgsparql.reading.clauses import (
     with_preposition,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.peg import Edge, Labelled
 
 T = TypeVar("T")
@@ -108,8 +108,8 @@ class Labels(dict[str, list[Any]]):
 class Builders:
     """The builders that a grammar names: each makes a value of what a rule found; None where it is none after all."""
 
-    def __init__(self, read: Chunked, lexicon: Lexicon) -> None:
-        self.form, self.lexicon = partial(Form, read, language=lexicon), lexicon
+    def __init__(self, read: Chunked) -> None:
+        self.form, self.lexicon = partial(Form, read), lexicon()
 
     def build(self, name: str, found: Sequence[Labelled]) -> Any:
         """Make the value of a rule by the builder that it names."""

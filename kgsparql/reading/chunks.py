@@ -15,7 +15,7 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import TextToken, is_proper, other_numbers, stem, tokens, words
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.clauses import Chunk, Name
-from kgsparql.reading.lexicon import Lexicon, lexicon
+from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.values import ValueFinder
 
 MAX_WORDS = 200  # words of a question that are read; what comes after them is in no clause
@@ -52,7 +52,7 @@ class Chunked:
     type_stems: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, question: str, language: Lexicon) -> Chunked:
+    def of(cls, question: str) -> Chunked:
         """Split a question into words, without chunks."""
         found = tuple(tokens(question))
         texts, raw, gaps = list[str](), list[str](), list[str]()
@@ -61,7 +61,7 @@ class Chunked:
             raw.append(question[token.start : token.end])
             gaps.append(question[token.end : after.start if after else None])
         is_cased = any(word[0].isupper() and len(word) > 1 for word in raw[1:])
-        texts = _without_contractions(texts, gaps, language)
+        texts = _without_contractions(texts, gaps)
         return cls(question, found, tuple(texts), tuple(raw), tuple(gaps), is_cased)
 
     def is_type_word(self, position: int) -> bool:
@@ -100,7 +100,7 @@ class Chunked:
 
 
 def chunked(
-    question: str, linker: Linker | None, language: Lexicon | None = None, *,
+    question: str, linker: Linker | None, *,
     links: Sequence[LinkedEntity] | None = None, values: Sequence[tuple[int, int, Name]] = (),
 ) -> Chunked:  # fmt: skip
     """Cover the words of a question by the names and classes of a graph, and numbers.
@@ -109,16 +109,16 @@ def chunked(
     :param values: texts of the graph that the question has, each with the positions of its first word and after its
         last one. They count where no entity has this name.
     """
-    own = language or lexicon()
-    read = Chunked.of(question, own)
+    read = Chunked.of(question)
     if linker is None:
-        return _Chunker(read, own, None, values).chunked(links or ())
+        return _Chunker(read, None, values).chunked(links or ())
     links = linker.link(question) if links is None else links
-    return _Chunker(read, own, linker.lattice(question), values).chunked(links)
+    return _Chunker(read, linker.lattice(question), values).chunked(links)
 
 
-def _without_contractions(texts: list[str], gaps: Sequence[str], language: Lexicon) -> list[str]:
+def _without_contractions(texts: list[str], gaps: Sequence[str]) -> list[str]:
     """Write contractions out: ``isn't``, ``who's``."""
+    language = lexicon()
     own = language.contractions
     before, negation, after = own["before_not"], own["not"], own["after"]
     for at in range(1, len(texts)):
@@ -133,14 +133,12 @@ def _without_contractions(texts: list[str], gaps: Sequence[str], language: Lexic
 class _Chunker:
     """Finds the chunks of one question: exact names first, the longest first; then what the linker found besides."""
 
-    def __init__(
-        self, read: Chunked, language: Lexicon, lattice: Lattice | None, values: Sequence[tuple[int, int, Name]]
-    ) -> None:
+    def __init__(self, read: Chunked, lattice: Lattice | None, values: Sequence[tuple[int, int, Name]]) -> None:
         self.read = read
-        self.language = language
+        self.language = lexicon()
         self.lattice = lattice
         self.length = min(MAX_WORDS, len(read.texts))
-        self.finder = ValueFinder(read.question, read.tokens, read.texts[: self.length], read.gaps, language)
+        self.finder = ValueFinder(read.question, read.tokens, read.texts[: self.length], read.gaps)
         self.values: dict[tuple[int, int], list[Name]] = defaultdict(list)
         for start, end, name in values:
             self.values[start, end].append(name)

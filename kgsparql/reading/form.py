@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass
 from kgsparql.linking.words import root
 from kgsparql.rdf.terms import Term
 from kgsparql.reading.chunks import Chunked
@@ -96,7 +96,11 @@ class Form:
     other_names: NounPhrase | None = None
     unread: tuple[int, ...] = ()
     pronouns: tuple[int, ...] = ()
-    language: Lexicon = field(default_factory=lexicon)
+
+    @property
+    def language(self) -> Lexicon:
+        """The words of the language that it is read in."""
+        return lexicon()
 
     # --- Its phrases, and their words
 
@@ -192,7 +196,7 @@ class Form:
 
         >>> from kgsparql.reading.parser import read_question
         >>> texts = "Which films are new?", "Who is it?", "Who does?"
-        >>> [read_question(Chunked.of(text, lexicon())).kind for text in texts]
+        >>> [read_question(Chunked.of(text)).kind for text in texts]
         ['films', 'person', 'person']
         """
         own, noun = self.language, self.words(self.phrase.kinds[:1] or self.noun)  # the `kind` of film
@@ -355,7 +359,7 @@ def described(question: Form) -> list[str]:
     """Write the clauses of a question: what it asks, then each field, clauses in it in brackets; names in ‹›.
 
     >>> from kgsparql.reading.parser import read_question
-    >>> described(read_question(Chunked.of("What is the capital of his country?", lexicon())))
+    >>> described(read_question(Chunked.of("What is the capital of his country?")))
     ['asks: set', 'phrase: what capital of country', 'pronouns: his']
     """
     fields = {name: getattr(question, name) for name in ("asks", *_CLAUSES, "unread", "pronouns")}

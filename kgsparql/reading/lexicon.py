@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass, fields
-from kgsparql.errors import DataError, OptionError
+from kgsparql.dataclasses import dataclass
+from kgsparql.errors import OptionError
 from kgsparql.linking.words import STOP_WORDS, stem
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.units import unit_words
 from kgsparql.reading.clauses import Comparison
+from kgsparql.resources import packaged_toml
 
 Value = TypeVar("Value")
 
@@ -120,36 +120,17 @@ def longest_phrase(table: Mapping[str, Value], texts: Sequence[str]) -> tuple[in
     return None
 
 
-@lru_cache(maxsize=8)
-def lexicon(language: str = "en") -> Lexicon:
-    """Return the words of a language.
-
-    :raises DataError: if there is no file of the language, or a key is missing in it, or unknown.
-    """
-    name = f"lexicon/{language}.toml"
-    file = files("kgsparql.reading").joinpath(name)
-    if not language.isalpha() or not file.is_file():
-        raise DataError(f"no {name} of kgsparql.reading", code="E_RESOURCE", hint="languages: en")
-    return lexicon_of(tomllib.loads(file.read_text(encoding="utf-8")), name)
-
-
-def lexicon_of(document: Mapping[str, Any], name: str) -> Lexicon:
-    """Make a lexicon of what its file says.
-
-    :param name: of the file, for errors.
-    """
+@cache
+def lexicon() -> Lexicon:
+    """Return the words of English, which questions of all languages are read in."""
+    document = packaged_toml("reading/lexicon/en.toml")
     words = {key: frozenset(text.split()) for key, text in document.get("words", {}).items()}
     pairs = {key: _pair_table(text) for key, text in document.get("pairs", {}).items()}
     phrases = {key: dict.fromkeys(texts, True) for key, texts in document.get("phrases", {}).items()}
     tables = {key: _typed_value(key, document[key]) for key in document.keys() - {"words", "pairs", "phrases"}}
     pairs["units"] = {**unit_words(), **pairs.get("units", {})}
     pairs["inverse"] = {word: tuple(others.split("|")) for word, others in pairs.get("inverse", {}).items()}
-    given = words | pairs | phrases | tables
-    known = given.keys() if given.get("language") == "en" else lexicon().tables.keys()
-    for problem, keys in (("lacks", known - given.keys()), ("has unknown keys:", given.keys() - known)):
-        if keys:
-            raise DataError(f"{name} {problem} {', '.join(sorted(keys))}", code="E_RESOURCE")
-    return Lexicon(given)
+    return Lexicon(words | pairs | phrases | tables)
 
 
 def _typed_value(key: str, value: Any) -> Any:
@@ -176,24 +157,6 @@ def _pair_table(text: str) -> dict[str, Any]:
 # --- Another language than English: what its words are in English
 
 Kind = OneOf["closed", "adjectives", "nouns", "verbs", "names"]
-_KEYS = {
-    table: frozenset(keys.split())
-    for table, keys in {
-        "words": "accented fillers genitives objects particles perfect_with_be plural signs singular subjects than",
-        "pairs": "before_numbers cognates governed relatives spellings",
-        "endings": "adjectives infinitives joints nouns owners participle plural plural_nouns present verbs",
-        "meanings": "closed adjectives names nouns verbs",
-    }.items()
-}
-_KEYS_BY_ORDER = {
-    "de": {"words": "accusatives become"},
-    "romance": {
-        "words": "articles clitics compares more partitives passives reflexives verb_openers whether",
-        "endings": "many participles we",
-        "pairs": "personal",
-    },
-}
-"""More that a grammar of the order of words knows."""
 _SHORTEST = 3  # letters of a part of a compound, and of the stem of an inflected word, at least
 
 
@@ -311,28 +274,15 @@ class Glossary:
         return [word[: -len(end)] for end in ends if word.endswith(end) and len(word) - len(end) >= _SHORTEST]
 
 
-@lru_cache(maxsize=8)
+@cache
 def glossary(language: str) -> Glossary:
     """Return the words of a language.
 
-    :raises DataError: if a key is missing in its file, or unknown. :raises OptionError: if there is no file.
+    :raises OptionError: if there is no file.
     """
     if language not in languages():
         raise OptionError(f"no words of the language {language!r}", hint=f"there are: en, {', '.join(languages())}")
-    file = files("kgsparql.reading").joinpath(f"lexicon/{language}.toml")
-    return glossary_of(tomllib.loads(file.read_text(encoding="utf-8")), f"lexicon/{language}.toml")
-
-
-def glossary_of(document: Mapping[str, Any], name: str) -> Glossary:
-    """Make a glossary of what its file says.
-
-    :param name: of the file, for errors.
-    :raises DataError: if a key is missing, or unknown.
-    """
-    _check_keys(document, frozenset(field.name for field in fields(Glossary)), name)
-    for table, keys in _KEYS.items():
-        more = _KEYS_BY_ORDER.get(document["order"], {}).get(table, "").split()
-        _check_keys(document[table], keys.union(more), f"{name}, [{table}],")
+    document = packaged_toml(f"reading/lexicon/{language}.toml")
     endings = {key: tuple(sorted(text.split(), key=len)) for key, text in document["endings"].items()}
     words = {key: frozenset(w.replace("_", " ") for w in text.split()) for key, text in document["words"].items()}
     inflected = endings["infinitives"], words["accented"]
@@ -343,13 +293,7 @@ def glossary_of(document: Mapping[str, Any], name: str) -> Glossary:
     return Glossary(**{**document, "endings": endings, "meanings": meanings, "words": words, "pairs": pairs})
 
 
-def _check_keys(table: Mapping[str, object], known: frozenset[str], name: str) -> None:
-    for problem, keys in (("lacks", known - table.keys()), ("has unknown keys:", table.keys() - known)):
-        if keys:
-            raise DataError(f"{name} {problem} {', '.join(sorted(keys))}", code="E_RESOURCE")
-
-
-@lru_cache(maxsize=1)
+@cache
 def languages() -> tuple[str, ...]:
     """Return the languages that questions are read in, beside English."""
     own = (file.name.removesuffix(".toml") for file in files("kgsparql.reading").joinpath("lexicon").iterdir())

@@ -106,7 +106,7 @@ class _Writer:
         if unit.kind == "adjective" and len(unit.forms) > 1:
             yield "graded"
         if unit.english and unit.kind != "name":
-            own, words = word_tags(self.lexicon)[0], unit.english.split()
+            own, words = word_tags()[0], unit.english.split()
             last = unit.forms[PARTICIPLE] if unit.kind == "verb" else words[-1]
             is_agent = last.endswith(tuple(self.lexicon.agent_suffixes)) and last not in self.lexicon.no_agents
             yield from (*own.get(last, ()), *["agent"] * (is_agent and unit.kind == "noun"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from kgsparql.dataclasses import replace
@@ -20,7 +20,7 @@ from kgsparql.reading.clauses import (
     relations,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.lexicon import Lexicon, lexicon
+from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.peg import Edge, Grammar, RuleReader
 from kgsparql.resources import packaged_text
 
@@ -28,15 +28,15 @@ _ENDS = ("Ending", "Request", "Choices")
 """Rules for what may stand at the end of a question: they are tried first, so that no phrase takes its words."""
 
 
-@lru_cache(maxsize=8)
+@cache
 def grammar(language: str) -> Grammar:
-    """Return the grammar of a language."""
+    """Return the grammar of a language, or of its order of words."""
     return Grammar(packaged_text(f"reading/grammar/{language}.txt"))
 
 
-def read_question(read: Chunked, language: Lexicon | None = None) -> Form:
+def read_question(read: Chunked) -> Form:
     """Read any text as a question; the positions of words that are in no clause are in ``unread``."""
-    return _Reader(read, language or lexicon()).question()
+    return _Reader(read).question()
 
 
 class _Reader:
@@ -47,9 +47,9 @@ class _Reader:
     :ivar first_end: where the first name of an entity ends.
     """
 
-    def __init__(self, read: Chunked, own: Lexicon) -> None:
-        self.read, self.lexicon, self.texts, self.builders = read, own, read.texts, Builders(read, own)
-        self.words = tagged(read, own)
+    def __init__(self, read: Chunked) -> None:
+        self.read, self.lexicon, self.texts, self.builders = read, lexicon(), read.texts, Builders(read)
+        self.words = tagged(read)
         self._begin_reading()
         self.passed, self.ended = set[int](), set[int]()
         self.named, self.in_names, self.first_end = set[int](), set[int](), len(self.texts)
@@ -79,7 +79,7 @@ class _Reader:
         return self._with_rest(_with_each(replace(question, phrase=phrase)))
 
     def _begin_reading(self) -> None:
-        self.reading = RuleReader(grammar(self.lexicon.language), self.words, self.builders.build)
+        self.reading = RuleReader(grammar("en"), self.words, self.builders.build)
 
     def _take_end(self, rule: str) -> tuple[dict[str, Any], set[int]]:
         """Take out what stands at the end, or is put in; return the fields of the question it gives, and its places."""
@@ -248,9 +248,9 @@ _CLOSED = {"superlatives", "comparatives", "bounds"}  # are no nouns
 _NAMED = {"class", "named", "summaries"}  # tags that the first word of a name loses
 
 
-def tagged(read: Chunked, lexicon: Lexicon) -> list[Tags]:
+def tagged(read: Chunked) -> list[Tags]:
     """Tag the words of a question, and the place after them, ``end``; words that say nothing are gone over."""
-    tagger = _Tagger(read, lexicon)
+    tagger = _Tagger(read)
     found, after = [tagger.tags(at) for at in range(tagger.length)], tagger.length
     following = [*range(after + 1)]
     for at in reversed(range(after)):
@@ -269,8 +269,8 @@ def tagged(read: Chunked, lexicon: Lexicon) -> list[Tags]:
 class _Tagger:
     """Tags the words of one question, from the first to the last."""
 
-    def __init__(self, read: Chunked, lexicon: Lexicon) -> None:
-        self.read, self.lexicon = read, lexicon
+    def __init__(self, read: Chunked) -> None:
+        self.read, self.lexicon = read, lexicon()
         self.length = min(len(read.texts), MAX_WORDS)
         self.named = {start: end for start, end in sorted(read.predicates) if end <= self.length}
         self.chunks, self.covered = dict[int, Chunk](), set[int]()
@@ -319,7 +319,7 @@ class _Tagger:
 
     def _tags_by_list(self, at: int) -> dict[str, tuple[int, Any]]:
         """Tell in which lists of the lexicon a word is, and the phrases that begin with it."""
-        (words, phrases), texts = word_tags(self.lexicon), self.read.texts
+        (words, phrases), texts = word_tags(), self.read.texts
         found = {tag: (at + 1, value) for tag, value in words.get(texts[at], {}).items()}
         for own, tag, value in phrases.get(texts[at], ()):
             end = at + len(own)
@@ -338,13 +338,13 @@ class _Tagger:
 
     def _tags_by_form(self, at: int, found: Mapping[str, Any]) -> set[str]:
         """Tell what the form of a word makes of it."""
-        lexicon, text = self.lexicon, self.read.texts[at]
+        own, text = self.lexicon, self.read.texts[at]
         is_open = "function_words" not in found
-        is_present = lexicon.is_present(text) and is_open
+        is_present = own.is_present(text) and is_open
         forms = {
-            "part": lexicon.is_participle(text),
+            "part": own.is_participle(text),
             "present": is_present,
-            "ing": lexicon.is_progressive(text),
+            "ing": own.is_progressive(text),
             "agrees": is_open and self._agrees_with_class(at, is_present=is_present),
             "capital": self.read.is_capital(at),
             "noun": is_open and not found.keys() & _CLOSED and not (at in self.chunks and self.chunks[at].classes),
@@ -353,25 +353,25 @@ class _Tagger:
 
     def _agrees_with_class(self, at: int, *, is_present: bool) -> bool:
         """Tell whether a word agrees with the class before it as a verb: which trains *stop* at Ulm."""
-        texts, lexicon = self.read.texts, self.lexicon
-        are_many = at > 0 and lexicon.is_present(texts[at - 1])
+        texts, own = self.read.texts, self.lexicon
+        are_many = at > 0 and own.is_present(texts[at - 1])
         is_after_class = any(chunk.end == at and chunk.classes for chunk in self.chunks.values())
-        is_only = texts[0] in lexicon.question_words and lexicon.auxiliaries.isdisjoint(texts)
+        is_only = texts[0] in own.question_words and own.auxiliaries.isdisjoint(texts)
         return is_after_class and are_many != is_present and (are_many or is_only)
 
     def _name_of_predicate(self, at: int) -> Chunk | None:
         """Return the name of a predicate of several words as one chunk, if no sentence would have them there."""
-        read, lexicon, chunk = self.read, self.lexicon, self.chunks.get(at)
+        read, own, chunk = self.read, self.lexicon, self.chunks.get(at)
         end = self.named[at]
         if end - at < 2 or (at in self.covered and chunk is None):
             return None
         if any(p in self.chunks and self.chunks[p].is_name for p in range(at, end)):
             return None
         texts = read.texts[at:end]
-        openers = lexicon.determiners | lexicon.have_forms | lexicon.question_words.keys() | {lexicon.possessive}
+        openers = own.determiners | own.have_forms | own.question_words.keys() | {own.possessive}
         is_opened = at > 0 and read.texts[at - 1] in openers
-        is_joined = not lexicon.function_words.isdisjoint(texts) or lexicon.is_verb(texts[0])
-        if (is_joined and not is_opened) or (texts[-1] in lexicon.prepositions and end < self.length):
+        is_joined = not own.function_words.isdisjoint(texts) or own.is_verb(texts[0])
+        if (is_joined and not is_opened) or (texts[-1] in own.prepositions and end < self.length):
             return None
         classes = chunk.classes if chunk is not None and chunk.end == end else ()
         return Chunk(at, end, read.text_of(at, end), classes=classes, predicates=read.predicates[at, end])
@@ -388,14 +388,13 @@ def _kinds_of(chunk: Chunk) -> set[str]:
     return {kind, "chunk", *(tag for tag, is_so in more.items() if is_so)}
 
 
-@lru_cache(maxsize=8)
-def word_tags(
-    lexicon: Lexicon,
-) -> tuple[Mapping[str, dict[str, Any]], Mapping[str, list[tuple[tuple[str, ...], str, Any]]]]:
-    """Tell the tags of each word of a lexicon, and of the phrases that begin with it, the shortest first."""
+@cache
+def word_tags() -> tuple[Mapping[str, dict[str, Any]], Mapping[str, list[tuple[tuple[str, ...], str, Any]]]]:
+    """Tell the tags of each word of English, and of the phrases that begin with it, the shortest first."""
+    own = lexicon()
     words: dict[str, dict[str, Any]] = defaultdict(dict)
     phrases: dict[str, list[tuple[tuple[str, ...], str, Any]]] = defaultdict(list)
-    for name, table in {**lexicon.tables, "function_words": lexicon.function_words}.items():
+    for name, table in {**own.tables, "function_words": own.function_words}.items():
         for key in table if not isinstance(table, str) else ():
             value, (first, *rest) = table[key] if isinstance(table, Mapping) else None, key.split()
             if rest:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 
 from kgsparql.linking.codes import codes_in, is_never_number
 from kgsparql.linking.words import TextToken
@@ -16,7 +15,7 @@ from kgsparql.rdf.terms import IRI, XSD, Literal
 from kgsparql.rdf.units import converted
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.gaps import Gap, may_mean, uncomputed
-from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.lexicon import lexicon
 
 _YEAR = 4  # digits
 _DIGITS = 18  # before and after the decimal sign; Oxigraph has no more
@@ -29,26 +28,21 @@ _NUMERIC_DATE = re.compile(
 )
 
 
-@lru_cache(maxsize=8)
-def _number_pattern(grouping: str, decimal: str) -> re.Pattern[str]:
-    """Compile the pattern of a number in digits, with what is written right before and behind it."""
-    signs = re.escape(grouping + decimal.strip())
-    whole = rf"\d{{1,3}}(?:[{re.escape(grouping)}\u00a0\u202f]\d{{3}})+(?!\d)|\d+"
-    number = rf"(?P<minus>[-−])?(?P<before>[$€£])?(?P<whole>{whole})(?:{re.escape(decimal)}(?P<part>\d+))?"
-    return re.compile(rf"(?<![\w{signs}]){number}(?P<power>[eE][+-]?\d+)?(?P<behind>[^\W\d_]*)(?![\w]|[{signs}]\d)")
+_NUMBER = re.compile(
+    r"(?<![\w,.])(?P<minus>[-−])?(?P<before>[$€£])?(?P<whole>\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?!\d)|\d+)"
+    r"(?:\.(?P<part>\d+))?(?P<power>[eE][+-]?\d+)?(?P<behind>[^\W\d_]*)(?!\w|[,.]\d)"
+)
+"""A number in digits, with what is written right before and behind it."""
 
 
 class ValueFinder:
     """Finds the values in the words of one question."""
 
-    def __init__(
-        self, question: str, tokens: Sequence[TextToken], texts: Sequence[str], gaps: Sequence[str], language: Lexicon
-    ) -> None:
-        self.question, self.tokens, self.texts, self.gaps, self.language = question, tokens, texts, gaps, language
-        pattern = _number_pattern(language.grouping_sign, language.decimal_sign)
+    def __init__(self, question: str, tokens: Sequence[TextToken], texts: Sequence[str], gaps: Sequence[str]) -> None:
+        self.question, self.tokens, self.texts, self.gaps, self.language = question, tokens, texts, gaps, lexicon()
         self.in_digits: dict[int, tuple[int, re.Match[str]]] = {}
         codes = [place for place in codes_in(question) if is_never_number(question[slice(*place)])]
-        for found in pattern.finditer(question):
+        for found in _NUMBER.finditer(question):
             is_in_code = any(start < found.end() and found.start() < end for start, end in codes)
             if not is_in_code and (span := self._span_of_match(found)):
                 self.in_digits[span.start] = span.stop, found
@@ -73,7 +67,7 @@ class ValueFinder:
                 value, problem = self._date_in_digits(found)
                 yield self._chunk_of(span.start, span.stop, is_strong=True, date=value, problem=problem)
         for at in range(len(self.texts)):
-            if (said := date_at(self.texts, at, self.language)) is not None:
+            if (said := date_at(self.texts, at)) is not None:
                 chunk = self._chunk_of(at, at + said[1], is_strong=True, date=said[0])
                 yield chunk if chunk.date else replace(chunk, problem=uncomputed(chunk.text))
 
@@ -222,18 +216,17 @@ def _order_key(value: Decimal | Literal) -> tuple[Decimal, str]:
     return (Decimal(value.value[:_YEAR]), value.value[_YEAR:]) if isinstance(value, Literal) else (value, "")
 
 
-def date_at(words: Sequence[str], at: int, language: Lexicon) -> tuple[Literal | None, int] | None:
+def date_at(words: Sequence[str], at: int) -> tuple[Literal | None, int] | None:
     """Return the date with a month's name that begins at a word, and how many words say it; None where none does.
 
-    >>> from kgsparql.reading.lexicon import lexicon
-    >>> date_at("born on 14 march 1879".split(), 2, lexicon())[0].value
+    >>> date_at("born on 14 march 1879".split(), 2)[0].value
     '1879-03-14'
-    >>> date_at("in march 1879".split(), 1, lexicon())[0].value
+    >>> date_at("in march 1879".split(), 1)[0].value
     '1879-03'
-    >>> date_at("the 14th of march 1879".split(), 1, lexicon())[1], date_at("31 april 1900".split(), 0, lexicon())
+    >>> date_at("the 14th of march 1879".split(), 1)[1], date_at("31 april 1900".split(), 0)
     (4, (None, 3))
     """
-    said = list(words[at : at + 4])
+    said, language = list(words[at : at + 4]), lexicon()
     has_of = said[1:2] != [] and said[1] in language.of_words
     one, two, three = [*([said[0], *said[2:]] if has_of else said), "", "", ""][:3]
     for day, month, year in ((one, two, three), (two, one, three), (three, two, one), ("", one, two)):

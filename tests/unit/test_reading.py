@@ -6,11 +6,9 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.errors import DataError
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
@@ -19,7 +17,7 @@ from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.reading.chunks import MAX_WORDS, Chunked, chunked
 from kgsparql.reading.clauses import Name, relations
 from kgsparql.reading.form import Form, described
-from kgsparql.reading.lexicon import lexicon, lexicon_of
+from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.parser import grammar, read_question
 
 ATTACHMENTS = Path(__file__).with_name("attachments.txt")
@@ -41,8 +39,8 @@ def linker_of(names: str = NAMES, classes: str = CLASSES, predicates: str = "") 
 
 
 def reading_of(question: str, names: str = NAMES, classes: str = CLASSES) -> tuple[Chunked, Form]:
-    read = chunked(question, linker_of(names, classes, PREDICATES), lexicon())
-    return read, read_question(read, lexicon())
+    read = chunked(question, linker_of(names, classes, PREDICATES))
+    return read, read_question(read)
 
 
 def shown(question: str) -> str:
@@ -138,7 +136,7 @@ def test_any_text_is_read_in_a_moment_and_of_ten_thousand_words_the_first() -> N
         found = read_question(read)
         assert time.process_time() - begun < 0.2, text[:80]
         assert described(found)
-    read = Chunked.of("Which laureates were born in Germany and lived where film " * 1_000, lexicon())
+    read = Chunked.of("Which laureates were born in Germany and lived where film " * 1_000)
     found = read_question(read)
     assert set(found.unread) >= {at for at in range(MAX_WORDS, len(read.texts)) if read.texts[at] == "germany"}
 
@@ -158,10 +156,3 @@ def test_no_order_of_words_stops_the_reader(text: str) -> None:
 @given(st.text(max_size=200))
 def test_no_text_stops_the_reader(text: str) -> None:
     assert read_question(chunked(text, None))
-
-
-def test_a_lexicon_says_which_of_its_keys_is_missing_or_unknown() -> None:
-    with pytest.raises(DataError, match=r"xx\.toml lacks .*determiners"):
-        lexicon_of({"words": {}}, "xx.toml")
-    with pytest.raises(DataError, match=r"lexicon/xx\.toml"):
-        lexicon("xx")
