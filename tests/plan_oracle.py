@@ -186,8 +186,6 @@ class Facts:
             case a.Compares(left, comparison, right):
                 one, two = self.number(left), self.number(right)
                 return None if one is None or two is None else _COMPARED[comparison](one, two)
-            case a.SameItems(left, right):
-                return self.items(left) == self.items(right)
             case a.Not(inner):
                 found = self.holds(inner)
                 return None if found is None else not found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
+from typing import Any
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
 from kgsparql.answering.plan_question import common_profiler
@@ -29,9 +30,9 @@ _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
-_READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
+_READINGS: tuple[tuple[Any, str], ...] = (
     ((a.Count,), "counted"),
-    ((a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf), "checked"),
+    (a.Condition, "checked"),
     ((a.Top,), "compared"),
     ((a.SummaryOf, a.Calculated, a.Constant, a.ItemTable, a.Grouped, a.BestOfEach, a.Numbers), "computed"),
 )
@@ -138,7 +139,7 @@ def reading_in_words(plan: a.Plan, label: Label) -> str:
 
 def computed_words(found: Computed, label: Label) -> str:
     """Say what a plan came to, on one line."""
-    if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
+    if isinstance(found.plan, a.Condition):
         return _NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no"
     unit = "" if found.value is None else unit_of(found)
     return f"{rows_text(found, label)} {unit}".strip() or _NOTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
-from typing import cast
+from typing import Any, cast
 
 from kgsparql.answering.answer import Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, with_rows
@@ -46,8 +46,8 @@ from kgsparql.reading.times import times_said, without_time
 from kgsparql.schema.kinds import predicate_of_things
 
 _CANNOT_RUN = (PlanError, QueryError, LimitError)
-_COMPUTING: dict[str, tuple[type, ...]] = {  # by what a question asks for, parts of plans of which one is needed
-    "how many": (a.Count, a.HowMany), "for yes or no": (a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf),
+_COMPUTING: dict[str, tuple[Any, ...]] = {  # by what a question asks for, parts of plans of which one is needed
+    "how many": (a.Count, a.HowMany), "for yes or no": (a.Condition,),
     "for what is not so": (a.Minus, a.Lacks, a.Not, a.HowMany), "for the ": (a.Top, a.BestOfEach),
 }  # fmt: skip
 _SAMPLE = 20  # items whose classes are looked up
@@ -291,7 +291,7 @@ def _is_count_or_yes(plan: a.Plan) -> bool:
     return isinstance(plan, a.Count | a.Condition)
 
 
-def _parts_computing(text: str) -> tuple[type, ...]:
+def _parts_computing(text: str) -> tuple[Any, ...]:
     """List the parts of plans that compute what a question is said to ask for."""
     of_all = (a.SummaryOf, a.Calculated, a.Summarised, a.ItemTable, a.Grouped)
     for start, some in _COMPUTING.items():

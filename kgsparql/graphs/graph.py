@@ -15,11 +15,12 @@ from types import MappingProxyType
 from typing import Any, Self, TypeAlias, TypeVar
 
 from kgsparql.budget import Usage
-from kgsparql.dataclasses import dataclass, field, frozen
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql.rdf.graph_patterns import Select, Variable, select_query
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rdf.vocabulary import Naming
@@ -147,6 +148,15 @@ class StatedSizes:
         """Count each class or predicate, the commonest first; ``None`` where it is not large, and does not say all."""
         of_predicates, whole = (sum(self.counts.get(one, {}).values()) for one in ("predicate", "all"))
         return self.counts.get(kind, {}) if self.are_large or 0 < whole <= of_predicates else None
+
+
+def select_each(graph: KnowledgeGraph, name: str, selects: Sequence[Select]) -> Iterator[tuple[int, Solution]]:
+    """Run several queries as one; yield the solutions, each with the place of its query."""
+    n = Variable("n")  # by a BIND: as VALUES it has rdflib read all triples
+    heads = [((n, Literal(str(at))), *one.head) for at, one in enumerate(selects)]
+    arms = [select_query(name, replace(one, head=head)) for one, head in zip(selects, heads, strict=True)]
+    for solution in graph.select(Query.union(arms)) if arms else ():
+        yield whole_number(solution["n"]), solution
 
 
 def in_parts(some: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:

@@ -307,14 +307,6 @@ class Compares:
 
 
 @frozen
-class SameItems:
-    """Whether two sets have the same items."""
-
-    left: ItemSet
-    right: ItemSet
-
-
-@frozen
 class Not:
     """The opposite."""
 
@@ -449,6 +441,6 @@ ItemSet: TypeAlias = (
 )
 Number: TypeAlias = Count | SummaryOf | Constant | Calculated
 Having: TypeAlias = tuple[str, Comparison, Measure | Number]
-Condition: TypeAlias = Exists | Compares | SameItems | Not | AllOf | AnyOf
+Condition: TypeAlias = Exists | Compares | Not | AllOf | AnyOf
 Table: TypeAlias = ItemTable | Grouped | BestOfEach
 Plan: TypeAlias = ItemSet | Number | Condition | Table | Numbers

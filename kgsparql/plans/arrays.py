@@ -99,7 +99,6 @@ _FORMS: dict[str, dict[str, tuple[type, str]]] = {
     "condition": {
         "exists": (a.Exists, "set"),
         "compare": (a.Compares, "number comparison number"),
-        "same": (a.SameItems, "set set"),
         "not": (a.Not, "condition"),
         "all": (a.AllOf, "condition+"),
         "any": (a.AnyOf, "condition+"),

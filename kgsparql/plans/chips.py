@@ -18,10 +18,10 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import fields, frozen, is_dataclass, replace
 from kgsparql.errors import PlanError
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph, select_each
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import ANYTHING, leads, listed
-from kgsparql.plans.expressions import as_kind, decimal, read_as, term_text
+from kgsparql.plans.expressions import as_kind, decimal, read_as
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.plan_patterns import ITEM, PlanCompiler
 from kgsparql.plans.set_profile import Profiler
@@ -30,8 +30,7 @@ from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, iris_in
+from kgsparql.rdf.terms import IRI, Literal, iris_in, whole_number
 from kgsparql.rdf.vocabulary import CLASS_KINDS
 from kgsparql.schema.vocabulary import GraphVocabulary
 
@@ -276,20 +275,17 @@ class _OptionFinder:
 
     def counts(self, plans: Sequence[a.Plan]) -> Iterator[int | None]:
         """Count what each plan finds, some together, as long as there is time."""
-        n, number, until = Variable("n"), Variable("number"), time.monotonic() + MOST_SECONDS
+        number, until = Variable("number"), time.monotonic() + MOST_SECONDS
         done = 0
         while done < len(plans) and time.monotonic() < until:
             some = plans[done : 2 * done + 1]  # what takes long is seen early
             done += len(some)
             rows = [self._rows_of(one, self.chip.places[0]) for one in some]
-            queries = []
-            for i, one in enumerate(rows):
-                if one is not None:
-                    head = (g.numbered(n, i), (number, g.Aggregate("COUNT", one.columns[0][0])))
-                    queries.append(g.select_query("count", g.Select(head, (one,))))
-            found = self.profiler.graph.select(Query.union(queries)) if queries else ()
-            counts = {term_text(one["n"]): int(term_text(one["number"])) for one in found}
-            yield from (None if one is None else counts.get(str(i), 0) for i, one in enumerate(rows))
+            places = [i for i, one in enumerate(rows) if one is not None]
+            selects = [g.Select(((number, g.Aggregate("COUNT", one.columns[0][0])),), (one,)) for one in rows if one]
+            each = select_each(self.profiler.graph, "count", selects)
+            counts = {places[at]: whole_number(one["number"]) for at, one in each}
+            yield from (None if one is None else counts.get(i, 0) for i, one in enumerate(rows))
 
     def _rows_of(self, plan: Any, place: Place) -> g.Select | None:
         """Select what a plan finds, or compares to find the best, of which some is to be there; nothing of numbers."""

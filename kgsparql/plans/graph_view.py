@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.labels import own_label
-from kgsparql.graphs.graph import in_parts
+from kgsparql.graphs.graph import in_parts, select_each
 from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, roots_of, same_root, words
@@ -27,7 +27,6 @@ from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, normalised
 from kgsparql.rdf.vocabulary import (
     ALTERNATIVE_LABELS,
@@ -187,21 +186,20 @@ class KnownGraph:
         self, name: str, sets: Sequence[a.ItemSet], most: int, together: int
     ) -> Iterator[tuple[a.ItemSet, frozenset[Term]]]:
         """Yield each of several sets with so many of its items at most, so many sets a query."""
-        n, x = Variable("n"), Variable("x")
+        x = Variable("x")
         for some in in_parts(sets, together):
-            queries, found = [], defaultdict[Term, set[Term]](set)
-            for number, items in enumerate(some):
+            selects, found = [], defaultdict[int, set[Term]](set)
+            for items in some:
                 # About the members of lists, where the question names any; of too many, none are ranked.
                 read = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
                 read = without_ranking(mapped(read, self._all_steps), self.profiler.graph)
                 group = PlanCompiler(self.profiler.vocabulary, most).members(read, x)
-                select = g.Select((g.numbered(n, number), x), group, distinct=most > 1, limit=most)
-                queries.append(g.select_query(name, select))
-            for solution in self.profiler.graph.select(Query.union(queries)):
+                selects.append(g.Select((x,), group, distinct=most > 1, limit=most))
+            for at, solution in select_each(self.profiler.graph, name, selects):
                 if "x" in solution:
-                    found[solution["n"]].add(solution["x"])
-            for number, items in enumerate(some):
-                yield items, frozenset(found[Literal(str(number))])
+                    found[at].add(solution["x"])
+            for at, items in enumerate(some):
+                yield items, frozenset(found[at])
 
     def uses(self, items: a.ItemSet) -> tuple[PredicateUse, ...]:
         """How some of the items use predicates, in both directions; nothing of texts, which only lead back."""

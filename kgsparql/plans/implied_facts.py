@@ -8,11 +8,10 @@ from itertools import chain, product, starmap
 from typing import NamedTuple, TypeAlias
 
 from kgsparql.dataclasses import replace
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import Directions, Step, directions
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
 from kgsparql.schema.dating import Joined
@@ -73,46 +72,42 @@ def add_nodes(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledge
 
 
 def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> Iterator[_Between]:
-    n, kind, near, end, x, node, far = map(Variable, ("n", "kind", "near", "end", "x", "node", "far"))
+    kind, near, end, x, node, far = map(Variable, ("kind", "near", "end", "x", "node", "far"))
     yield from _nodes_led_to(some, graph, led_across(of.joined))
-    across, queries = steps_across(of.joined), []
+    across = steps_across(of.joined)
     ways = [way for way in chain(*of.joined.values()) if not way.is_looked_for]
     if not ways:
         return
     kinds, roles = {way.kind: 0 for way in ways}, {role: 0 for way in ways for role in (way.start, way.end)}
     facts: g.Group = (g.Fact(node, near, x), g.Fact(node, RDF_TYPE, kind), g.Fact(node, end, far))
     joined = (*facts, g.Values(kind, (*kinds,)), g.Values(near, (*roles,)), g.Values(end, (*roles,)))
-    for at, items in enumerate(some):
-        head = (g.numbered(n, at), kind, near, end, x, node, far)
-        queries.append(g.select_query("joined", g.Select(head, (items, *joined), limit=MOST_OF_EACH)))
-    places: dict[Term, int] = {Literal(str(at)): at for at in range(len(some))}
-    for one in graph.select(Query.union(queries)):
+    head = (kind, near, end, x, node, far)
+    selects = [g.Select(head, (items, *joined), limit=MOST_OF_EACH) for items in some]
+    for at, one in select_each(graph, "joined", selects):
         steps = across.get((one["kind"], by := one["near"], one["end"]), ())
         if isinstance(by, IRI) and steps and one["x"] != one["far"]:
-            yield _Between(places[one["n"]], one["x"], one["node"], one["far"], Step(by, "inverse"), steps)
+            yield _Between(at, one["x"], one["node"], one["far"], Step(by, "inverse"), steps)
 
 
 def _nodes_led_to(
     some: Sequence[g.Pattern], graph: KnowledgeGraph, ways: Mapping[Joined, Sequence[IRI]]
 ) -> Iterator[_Between]:
-    n, x, node, far, office = map(Variable, ("n", "x", "node", "far", "office"))
+    x, node, far, office = map(Variable, ("x", "node", "far", "office"))
     together = defaultdict[tuple[Joined, tuple[IRI, ...]], dict[Term | None, Sequence[IRI]]](dict)
     for way, relations in ways.items():
         *roles, held = way.office or (None,)
         together[replace(way, office=None), tuple(filter(None, roles))][held] = relations
-    queries, found = [], list[tuple[int, Step, str, dict[Term | None, Sequence[IRI]]]]()
+    selects, found = [], list[tuple[int, Step, str, dict[Term | None, Sequence[IRI]]]]()
     for ((way, by), called), (at, items) in product(together.items(), enumerate(some)):
         beside = tuple(g.Fact(node, role, office) for role in by)
         onward, backward = way.to_nodes
         for back, direction, ends in ((onward, "forward", (x, far)), (backward, "inverse", (far, x))):
             group = (items, *starmap(g.Fact, way.facts(node, *ends)), *beside)
-            head = (g.numbered(n, len(found)), x, node, far)
-            queries.append(
-                g.select_query("led_to", g.Select((*head, office) if by else head, group, limit=MOST_OF_EACH))
-            )
+            head = (x, node, far, office) if by else (x, node, far)
+            selects.append(g.Select(head, group, limit=MOST_OF_EACH))
             found.append((at, back, direction, called))
-    for one in graph.select(Query.union(queries)) if queries else ():
-        at, back, direction, called = found[int(one["n"].value)]  # type: ignore[union-attr]
+    for number, one in select_each(graph, "led_to", selects):
+        at, back, direction, called = found[number]
         if relations := called.get(one.get("office"), ()):
             steps = tuple(Step(relation, direction) for relation in relations)  # type: ignore[arg-type]
             yield _Between(at, one["x"], one["node"], one["far"], back, steps, is_in_place="office" not in one)
@@ -123,21 +118,20 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
 
     :param some: patterns that bind ``?x`` to the items, of each set.
     """
-    n, x, node, value = map(Variable, ("n", "x", "node", "value"))
-    queries, places = [], dict[Term, tuple[int, Step]]()
+    x, node, value = map(Variable, ("x", "node", "value"))
+    selects, places = [], list[tuple[int, Step]]()
     for at, own in enumerate(facts):
         for step in [step for step in own if step.direction == "forward" and step.predicate in of.valued]:
-            head = (g.numbered(n, len(places)), x, value)
-            places[Literal(str(len(places)))] = at, step
+            places.append((at, step))
             to_value = (g.Fact(x, step.predicate, node), g.Fact(node, of.valued[step.predicate], value))
-            queries.append(g.select_query("values", g.Select(head, (some[at], *to_value), limit=MOST_OF_EACH)))
+            selects.append(g.Select((x, value), (some[at], *to_value), limit=MOST_OF_EACH))
             for item, told in own.pop(step).items():
                 if texts := {end for end in told if isinstance(end, Literal)}:
                     own[step][item] |= texts
-    for one in graph.select(Query.union(queries)) if queries else ():
-        at, step = places[one["n"]]
+    for number, one in select_each(graph, "values", selects):
+        at, step = places[number]
         facts[at][step].setdefault(one["x"], set()).add(one["value"])
-    for at, step in places.values():
+    for at, step in places:
         if not facts[at][step]:
             del facts[at][step]
 

@@ -479,9 +479,6 @@ class PlanCompiler:
             case a.Compares(left, comparison, right):
                 one, other = self.number(left), self.number(right)
                 return (*one.group, *other.group), Apply(comparison, (one.key, other.key))
-            case a.SameItems(left, right):
-                missing = (a.Not(a.Exists(a.Minus(left, right))), a.Not(a.Exists(a.Minus(right, left))))
-                return self.condition(a.AllOf(missing))
             case a.Not(inner):
                 group, holds = self.condition(inner)
                 return group, Apply("!", (holds,))

@@ -471,7 +471,7 @@ def _witnessed_facts(
             numbers: Iterator[Any] = parts_of((columns, plan.having), a.Count, a.SummaryOf)
             for number in filter(is_of_members, numbers):
                 yield from ((own, (), plan) for own, _, _ in _witnessed_facts(number))
-        case a.Calculated(_, left, right) | a.Compares(left, _, right) | a.SameItems(left, right):
+        case a.Calculated(_, left, right) | a.Compares(left, _, right):
             yield from _witnessed_facts(left)
             yield from _witnessed_facts(right)
         case a.Not(inner):

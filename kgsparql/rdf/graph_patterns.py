@@ -71,11 +71,6 @@ class Aggregate:
 Expression: TypeAlias = "Node | Apply | Aggregate"
 
 
-def numbered(name: Variable, number: int) -> tuple[Variable, Expression]:
-    """Tell the solutions of an arm of a union from those of others; as VALUES it has rdflib read all triples."""
-    return name, Literal(str(number))
-
-
 @frozen
 class Fact:
     """A triple pattern, or in the place of an object one for a triple term; the predicate may be a variable."""

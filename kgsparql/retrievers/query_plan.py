@@ -70,7 +70,7 @@ MEASURE: PATH, or (to PATH SET) what of a set it leads to, (n PATH) how many it 
  (year PATH), (avg PATH) or sum, min, max of the values that one item has, (+ MEASURE MEASURE) or - * /
 NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NUMBER) or + - *, (round NUMBER 2), or
  a number
-YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (same SET SET)  (not …)  (all … …)  (any … …)
+YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (not …)  (all … …)  (any … …)
 A share in percent is (* 100 (/ (count SET) (count SET))).
 TABLE: (table SET ((name) (price R1) (rival R2) (gap (- R1 (of rival R1)))) having=(gap > 5) order=gap desc limit=5)  a
  row for each item and each thing a column leads to, with just these columns; (name) is what the item itself is called;

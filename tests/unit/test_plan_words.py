@@ -87,7 +87,6 @@ ROWS: list[tuple[Any, str]] = [
     (NOT_PAID, "products that have not been paid"),
     (a.Not(a.Exists(OLD)), "whether Ann is not among those whose age is more than 50"),
     (a.Exists(a.Lacks(ANN, path("worked at"))), "whether Ann is not among those that worked at something"),
-    (a.SameItems(a.Ends(ANN, path("child")), PEOPLE), "whether the children of Ann and the people are the same"),
     (a.AnyOf((a.Exists(MOVIES), a.Exists(PEOPLE))), "whether there are any movies or there are any people"),
     (
         a.ItemTable(MOVIES, (a.Column("value", RELEASED),), "value", largest_first=False, limit=10),

@@ -142,7 +142,6 @@ CONDITIONS = st.recursive(
     st.one_of(
         st.builds(a.Exists, SETS),
         st.builds(a.Compares, NUMBERS, _COMPARISONS, NUMBERS),
-        st.builds(a.SameItems, SETS, SETS),
     ),
     lambda some: (
         st.builds(a.Not, some) | st.builds(a.AllOf, st.tuples(some, some)) | st.builds(a.AnyOf, st.tuples(some, some))
