@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import TermLabels, terms_of
-from kgsparql.evidence.verbalising import Line, line_text, name_of
+from kgsparql.evidence.verbalising import Line, line_text
 from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import content_stems
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
-from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term, iris_in
+from kgsparql.rdf.paths import Path, Walk, Way
+from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
 # Ends of a walk whose triples are cited; the query of the item finds them all.
@@ -27,15 +27,11 @@ ENDS = 10_000
 LABELLED = 1_000
 
 _MAX_WAYS = 2_000
-_MAX_TOLD = 12  # ends, and rows, that the text of an item names
-_MAX_CELL_VALUES = 4
-_MAX_COLUMN_WAYS = 500
+_MAX_TOLD = 12  # ends that the text of an item names
 
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _NUMBER = re.compile(rf"((?:^[-−])?(?:{_GROUPED.pattern}(?!\d)|\d+(?:[.,]\d+)?))")
 _FLOAT = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-# Of names of which so many begin with a number, the least and the greatest are of interest.
-_SHARE_OF_VALUES = 0.8
 
 
 @dataclass(slots=True, eq=False)
@@ -43,8 +39,6 @@ class _FollowedWalk:
     """A walk, and what was found of it so far.
 
     :param known: one way of each path: what satisfies a constraint may do so in several ways.
-    :param columns: walks that begin like it, and after ``row_at`` steps go on from the same terms: the rows of a table.
-    :param cells: ways from the start to what the columns say of the rows that are told.
     """
 
     walk: Walk
@@ -56,9 +50,6 @@ class _FollowedWalk:
     is_whole: bool = True
     ways: Sequence[Way] = ()
     told: Sequence[Way] = ()
-    row_at: int = 0
-    columns: Sequence[Walk] = ()
-    cells: Sequence[Path] = ()
 
     @property
     def between(self) -> tuple[tuple[Term, ...], ...]:
@@ -71,18 +62,16 @@ class _FollowedWalk:
 
 def expanded_items(
     walks: Sequence[Walk], terms: TermLabels, *, limit: int = ENDS,
-    keep: Callable[[Sequence[Term]], list[Term]] = list, question: str = "", columns: Collection[Walk] = (),
+    keep: Callable[[Sequence[Term]], list[Term]] = list, question: str = "",
 ) -> list[EvidenceItem | None]:  # fmt: skip
     """Follow each walk to all its ends: an item with the triples of the first of them; ``None`` without any end.
 
     Two queries for up to 50 walks, and the labels. The start counts as an end only if there is no other; a blank node
     never does. The query of an item finds just its ends. Of many ends, those that the question may name are shown
-    first, then the least and the greatest of numbers and dates, then the first in natural order.
+    first, then the first in natural order.
 
     :param limit: ends of each walk; more are a cut.
     :param keep: those of the ends that a reader wants.
-    :param columns: walks of which each is told in the rows of the first walk with the same beginning, too, if there is
-        one; the query of that one finds the whole table. One more query.
     """
     known = {walk: Found(own) for walk, own in terms.walked.items() if len(own) <= limit}
     new = [walk for walk in walks if walk not in known]
@@ -97,16 +86,13 @@ def expanded_items(
         one.asked = _first_ends(one.ends, labels, question, SHOWN)
     _find_ways(followed, terms)
     terms.notes.add_cuts(cut for one in followed for cut in one.cuts)
-    _group_tables(followed, columns)
     for one in followed:
-        one.ways = _rows_to_show(one, one.known, one.asked, SHOWN)
+        one.ways = _rows_to_show(one.known, one.asked, SHOWN)
     labels |= terms(terms_of(way.path for one in followed for way in one.ways))
     for one in followed:
         told = _first_ends(one.asked, labels, question, _MAX_TOLD)
-        one.told = _rows_to_show(one, one.ways, told, _MAX_TOLD)
-    _fill_tables(followed, terms)
-    asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
-    labels |= terms([*terms_of(cell for one in followed for cell in one.cells), *asides])
+        one.told = _rows_to_show(one.ways, told, _MAX_TOLD)
+    labels |= terms(term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values))
     return [_walk_item(one, terms, labels) if one.ways else None for one in followed]
 
 
@@ -153,7 +139,7 @@ def _first_ends(ends: Sequence[Term], labels: Labels, question: str, at_most: in
     return [ends[i] for i in first_to_show(names, question, at_most)]
 
 
-def _rows_to_show(one: _FollowedWalk, ways: Sequence[Way], ends: Sequence[Term], at_most: int) -> list[Way]:
+def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int) -> list[Way]:
     """Keep a way to each of these ends, and all ways to them if they go through few other terms."""
     place = {end: i for i, end in enumerate(ends)}
     wanted = [way for way in ways if way.path.end in place]
@@ -161,39 +147,29 @@ def _rows_to_show(one: _FollowedWalk, ways: Sequence[Way], ends: Sequence[Term],
     rows = {way.path.hops[:-1] for way in kept.values()}
     more = [way for way in wanted if way is not kept[way.path.end]]
     others = dict.fromkeys(way.path.hops[:-1] for way in more if way.path.hops[:-1] not in rows)
-    if one.columns or len(rows) + len(others) <= at_most:
-        rows.update(list(others)[: max(0, at_most - len(rows))])
+    if len(rows) + len(others) <= at_most:
+        rows.update(others)
     beside = [way for way in more if way.path.hops[:-1] in rows]
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
 
 
 def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> EvidenceItem:
-    walk, ways = one.walk, (*(way.path for way in one.ways), *one.cells)
+    walk, ways = one.walk, tuple(way.path for way in one.ways)
     left_out = [end for end in one.met.items if is_mediator(end)]
     line = Line(tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
     labels = {**named, **terms(terms_of(ways))}
     hops = [hop for way in one.ways for hop in (*way.path.hops, *way.aside)]
-    hops += [hop for cell in one.cells for hop in cell.hops]
     told = " and ".join(
         f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}"
         for c in walk.constraints
     )  # fmt: skip
-    is_spread = len(line.ends) > 1 and {one.ends[0], one.ends[-1]} <= {*line.ends}
-    text = line_text(
-        line, labels,
-        shown=len(line.ways),
-        times=Counter(way.path.end for way in one.known) if one.is_whole else {},
-        beside=_row_texts(one, labels),
-        more_are="more between" if is_spread else "more",
-    )  # fmt: skip
+    times = Counter(way.path.end for way in one.known) if one.is_whole else {}
+    text = line_text(line, labels, shown=len(line.ways), times=times)
     query = path_queries.answers(
         walk,
         without_start=len(one.ends) + len(left_out) < len(one.met.items),
         without_blank=any(isinstance(end, BlankNode) for end in left_out),
     )  # fmt: skip
-    if one.cells:
-        columns = list(dict.fromkeys(other.path for other in one.columns))
-        query = path_queries.table(walk, columns, at=one.row_at, answers=query)
     return EvidenceItem(
         kind="path", text=f"{text} (where {told})" if told else text,
         triples=tuple(CitedTriple(*hop) for hop in dict.fromkeys(hops)), query=query,
@@ -216,7 +192,7 @@ def _value_of(number: str) -> float:
 
 
 def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int]:
-    """Choose the names to show where there are too many: those of the question, extremes, then the first.
+    """Choose the names to show where there are too many: those of the question, then the first.
 
     :param names: in natural order.
     :return: their places.
@@ -228,73 +204,4 @@ def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int
     least = min(shared)
     named = sorted((i for i, count in enumerate(shared) if count > least), key=lambda i: -shared[i])
     kept = dict.fromkeys(named[: max(1, at_most // 2)])
-    keys = [natural_key(name)[:1] for name in names]
-    if sum(key[0][0] == 0 for key in keys if key) >= _SHARE_OF_VALUES * len(names):
-        half = max(0, at_most - len(kept)) // 2
-        kept |= dict.fromkeys((*range(half), *range(len(names) - half, len(names))))
     return sorted((*kept, *islice((i for i in range(len(names)) if i not in kept), max(0, at_most - len(kept)))))
-
-
-def _row_texts(one: _FollowedWalk, labels: Labels) -> dict[Term, str]:
-    """Write the values of each row, after the predicates that lead to them."""
-    rows: dict[Term, dict[PropertyPath, list[Path]]] = {}
-    for way in one.cells:
-        cell = Path(way.terms[one.row_at], way.hops[one.row_at :])
-        rows.setdefault(cell.start, {}).setdefault(cell.property_path, []).append(cell)
-    texts = {}
-    for row, cells in rows.items():
-        lines = [Line(tuple(ways), len({way.end for way in ways})) for ways in cells.values()]
-        said = [line_text(line, labels, shown=_MAX_CELL_VALUES, bar="; ") for line in lines]
-        texts[row] = ", ".join(text[len(name_of(row, labels)) + 1 :] for text in said)
-    return texts
-
-
-def _group_tables(followed: Sequence[_FollowedWalk], columns: Collection[Walk]) -> None:
-    """Group the walks that begin alike, each in one group at most."""
-    left = list(followed)
-    while left:
-        first = left.pop(0)
-        for at in (len(first.walk.path.steps), len(first.walk.path.steps) - 1):
-            others = [one for one in left if at and one.walk in columns and _goes_on(one.walk, first.walk, at)]
-            if others:
-                first.row_at, first.columns = at, [one.walk for one in others]
-                left = [one for one in left if one not in others]
-                break
-
-
-def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
-    """Tell whether a walk is about the rows of another; one that goes on and back is about other things."""
-    is_same = walk.start == first.start and walk.constraints == first.constraints
-    begun, further = walk.path.steps[:at], PropertyPath(walk.path.steps[at - 1 :])
-    return is_same and begun == first.path.steps[:at] and further.is_long and not further.goes_back
-
-
-def _fill_tables(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
-    """Ask what the columns say of the rows that are told; one query, or none without a table."""
-    tables = [one for one in followed if one.columns]
-    walks: list[Walk] = []
-    through = []
-    for one in tables:
-        rows = dict.fromkeys(way.path.terms[one.row_at] for way in one.told)
-        if iris := iris_in(rows):
-            walks += one.columns
-            through += [{one.row_at: iris}] * len(one.columns)
-    if not walks:
-        return
-    found = walk_ways(terms.graph, walks, [None] * len(walks), limit=_MAX_COLUMN_WAYS, through=through)
-    reached = {
-        walk: [
-            way.path for way in own.items
-            if not is_mediator(way.path.end) and len(set(way.path.terms)) == len(way.path.terms)
-        ]
-        for walk, own in zip(walks, found, strict=True) if not own.cuts
-    }  # fmt: skip
-    for one in tables:
-        at, one.columns = one.row_at, [walk for walk in one.columns if reached.get(walk)]
-        leads = {way.path.terms[at]: way.path.hops[:at] for way in reversed(one.told)}
-        cells = dict.fromkeys(
-            Path(way.start, (*leads[way.terms[at]], *way.hops[at:])) for walk in one.columns for way in reached[walk]
-        )
-        # The values of a way that another goes on from stand on that.
-        begun = {way.hops[:length] for way in cells for length in range(1, len(way))}
-        one.cells = [way for way in cells if way.hops not in begun]

@@ -14,8 +14,6 @@ from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import Labels, Term, Triple, printable
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
 
-_NOTHING: Labels = MappingProxyType({})
-
 
 @frozen
 class Line:
@@ -45,11 +43,11 @@ class Line:
         return tuple(dict.fromkeys(way.end for way in self.ways))
 
 
-def path_text(path: Path, labels: Labels, beside: Labels = _NOTHING) -> str:
+def path_text(path: Path, labels: Labels) -> str:
     """Write a path as one line; arrows show the direction of each triple, whichever way it was walked."""
-    parts = [_with_aside(path.start, labels, beside)]
+    parts = [name_of(path.start, labels)]
     for hop in path.hops:
-        parts += [arrow(hop.step, labels), _with_aside(hop.end, labels, beside)]
+        parts += [arrow(hop.step, labels), name_of(hop.end, labels)]
     return " ".join(parts)
 
 
@@ -59,26 +57,17 @@ def triple_text(triple: Triple, labels: Labels) -> str:
     return f"{subject} {_named_arrow(predicate, 'forward')} {object_}"
 
 
-def _with_aside(term: Term, labels: Labels, beside: Labels) -> str:
-    return name_of(term, labels) + (f" ({beside[term]})" if term in beside else "")
-
-
-def line_text(
-    line: Line, labels: Labels, *, shown: int = 12, times: Mapping[Term, int] = MappingProxyType({}),
-    beside: Labels = _NOTHING, more_are: str = "more", bar: str = " | ",
-) -> str:  # fmt: skip
+def line_text(line: Line, labels: Labels, *, shown: int = 12, times: Mapping[Term, int] = MappingProxyType({})) -> str:
     """Write a line of evidence: ends that are reached through the same terms stand together.
 
     :param times: in how many ways an end is reached, said where more than are shown.
-    :param beside: what stands in brackets after the name of a term.
-    :param bar: between ends that are reached through different terms.
     """
     last, ways = arrow(line.path.steps[-1], labels), line.ways[:shown]
     told = Counter(way.end for way in ways)
     groups: dict[Path, list[str]] = {}
     seen = set()
     for way in ways:
-        name = _with_aside(way.end, labels, beside)
+        name = name_of(way.end, labels)
         if way.end not in seen and times.get(way.end, 0) > told[way.end]:
             name += f" ({times[way.end]:,} times)"
         seen.add(way.end)
@@ -86,12 +75,12 @@ def line_text(
     parts = []
     before = None
     for lead, ends in groups.items():
-        begun = path_text(lead if before is None else _part_since(before, lead), labels, beside)
+        begun = path_text(lead if before is None else _part_since(before, lead), labels)
         parts.append(f"{begun} {last} {'; '.join(ends)}")
         before = lead
     more, at_least = line.count - len(told), "" if line.exact else "at least "
-    rest = f"; … {at_least}{more:,} {more_are}" if more > 0 else "" if line.exact else "; … and more"
-    return bar.join(parts) + rest
+    rest = f"; … {at_least}{more:,} more" if more > 0 else "" if line.exact else "; … and more"
+    return " | ".join(parts) + rest
 
 
 def _part_since(before: Path, path: Path) -> Path:

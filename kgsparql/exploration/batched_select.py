@@ -296,22 +296,18 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
 
 
 def walk_ways(
-    graph: KnowledgeGraph, walks: Sequence[Walk], ends: Sequence[Sequence[Term] | None], *, limit: int = 1_000,
-    through: Sequence[Mapping[int, Sequence[Term]]] = (),
-) -> list[Found[Way]]:  # fmt: skip
+    graph: KnowledgeGraph, walks: Sequence[Walk], ends: Sequence[Sequence[Term] | None], *, limit: int = 1_000
+) -> list[Found[Way]]:
     """Find the ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
 
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
-    :param through: for each walk, hops → the terms of which one must be reached after them; without any, all ways.
     """
     size = graph.chunk_size
     arms = [
-        path_queries.walk_triples(
-            walk, some, limit=limit + 1, number=i, through=through[i] if through else None,
-        )
+        path_queries.walk_triples(walk, some, limit=limit + 1, number=i)
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
         for some in ([None] if own is None else in_parts(own, size))
-    ]  # fmt: skip
+    ]
 
     def way_of(number: int, solution: Solution) -> Way | None:
         walk, own = walks[number], ends[number]

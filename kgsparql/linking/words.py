@@ -443,16 +443,6 @@ def is_foreign(question: str) -> bool:
     return is_unspaced_mostly or max(hits.values()) > hits["en"]
 
 
-def word_overlap(question: str, text: str) -> float:
-    """The share, in [0, 1], of the question's content words whose stems the text has too.
-
-    >>> word_overlap("Which scientists worked there?", "work of a person")
-    0.5
-    """
-    wanted = content_stems(question)
-    return len(wanted & content_stems(text)) / len(wanted) if wanted else 0.0
-
-
 def content_stems(text: str) -> set[str]:
     """The stems of the words that carry what a text says.
 

@@ -76,27 +76,6 @@ def answers(walk: Walk, *, without_start: bool = False, without_blank: bool = Fa
     return Query("answers", f"SELECT DISTINCT ?answer {{\n{body}}}")
 
 
-def table(walk: Walk, columns: Sequence[PropertyPath], *, at: int, answers: Query) -> Query:
-    """Ask for a table: each answer of a walk with its row, and what other paths of the same beginning say of it.
-
-    ``?row`` is the term that the beginning leads to (``?answer`` where that is the end of the path); ``?value2``,
-    ``?value3`` … are what the columns lead to, where they lead anywhere.
-
-    :param at: the steps of the beginning, which all columns share.
-    :param answers: the query of the path alone, as :func:`answers` makes it.
-    """
-    path, nodes = walk.path, [str(validated(walk.start)), *_node_variables(walk.path)[1:-1], "?answer"]
-    nodes[at] = nodes[at] if at == len(path.steps) else "?row"
-    body = f"  {{ {answers.text} }}\n{_path_patterns(path, nodes)}"
-    head = dict.fromkeys([nodes[at], "?answer"])
-    for number, column in enumerate(columns, 2):
-        further = [f"?n{number}_{i}" for i in range(at + 1, len(column.steps))]
-        lines = _path_patterns(column, [*nodes[: at + 1], *further, f"?value{number}"], since=at)
-        body += f"  OPTIONAL {{\n{lines}  }}\n"
-        head |= dict.fromkeys([*further, f"?value{number}"])
-    return Query("table", f"SELECT DISTINCT {' '.join(head)} {{\n{body}}}")
-
-
 NOTHING = Query("nothing", "SELECT * { FILTER(false) }", empty=True)
 
 
@@ -117,10 +96,10 @@ def _node_variables(path: PropertyPath) -> list[str]:
     return [f"?n{i}" for i in range(len(path.steps) + 1)]
 
 
-def _path_patterns(path: PropertyPath, nodes: Sequence[str], *, since: int = 0) -> str:
-    """Triple patterns from the node at ``since`` to the last, with the filters for steps that go back."""
+def _path_patterns(path: PropertyPath, nodes: Sequence[str]) -> str:
+    """Write the triple patterns of a path, with the filters for steps that go back."""
     lines = []
-    for i, step in enumerate(path.steps[since:], since):
+    for i, step in enumerate(path.steps):
         lines.append(_step_pattern(nodes[i], step, nodes[i + 1]))
         if i and step.inverts(path.steps[i - 1]):
             lines.append(f"  FILTER(!sameTerm({nodes[i + 1]}, {nodes[i - 1]}))\n")

@@ -181,16 +181,12 @@ def add_kinds(enumerations: Iterable[Enumeration], session: Session) -> None:
 
 @frozen
 class LikelyPath:
-    """A scored path from one of the entities that a mention may mean, and the same from nodes of the same name.
-
-    :param by_ranker: nobody but the ranker has chosen it.
-    """
+    """A scored path from one of the entities that a mention may mean, and the same from nodes of the same name."""
 
     enumeration: Enumeration
     path: PropertyPath
     score: float = 0.0
     others: tuple[LikelyPath, ...] = ()
-    by_ranker: bool = True
 
     @property
     def link(self) -> LinkedEntity:

@@ -27,7 +27,7 @@ from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.exploration import descriptions
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, word_overlap, words
+from kgsparql.linking.words import root, words
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
@@ -100,12 +100,9 @@ class PathRanking(Retriever):
         with session.within_budget():
             first = distinct_paths(found, self.prompt_paths)[: self.prompt_paths]  # of paths to the same ends, one
             choices = choose(numbered_list(first, session), "paths", self.paths_kept, session)
-            taken = [
-                replace(first[one.candidate.number], score=one.score, by_ranker=one.chosen_by == "ranker")
-                for one in choices[: self.paths_kept]
-            ]
+            taken = [replace(first[one.candidate.number], score=one.score) for one in choices[: self.paths_kept]]
             chosen = from_all_nodes(taken, session)
-            if all(one.by_ranker for one in chosen):
+            if all(one.chosen_by == "ranker" for one in choices):
                 note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)
             steps = [one.path.steps[0] for one in found if one.path.is_direct]
             around = [step.predicate for step in steps if step.direction == "forward"]
@@ -168,7 +165,7 @@ class PathRanking(Retriever):
         ]
 
     def _followed_path(self, one: LikelyPath, session: Session) -> Retrieval:
-        evidence = Evidence(self._items_of(from_all_nodes([replace(one, by_ranker=False)], session), session))
+        evidence = Evidence(self._items_of(from_all_nodes([one], session), session))
         return Retrieval(evidence, answers_at_ends(evidence, session))
 
     def _likely_meanings(self, session: Session) -> list[LinkedEntity]:
@@ -246,13 +243,7 @@ class PathRanking(Retriever):
     def _items_of(self, chosen: Sequence[LikelyPath], session: Session) -> list[EvidenceItem]:
         walks = [one.walk for one in chosen]
         limit = ENDS if session.complete else SAMPLE
-        last = session.compared_labels([walk.path.last for walk in walks], in_grace=False)
-        question = session.masked_question
-        columns = [
-            one.walk for one in chosen
-            if not one.by_ranker or word_overlap(question, last[one.path.last])
-        ]  # fmt: skip
-        items = expanded_items(walks, session.labels, limit=limit, question=question, columns=columns)
+        items = expanded_items(walks, session.labels, limit=limit, question=session.masked_question)
         return [replace(item, score=one.score) for item, one in zip(items, chosen, strict=True) if item]
 
 
