@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed, ignore
@@ -249,14 +247,6 @@ class Session:
             return True
         self.notes.fall_back(purpose, "the last model call of the budget is kept for the answer")
         return False
-
-    def fit(self, expected: str, kinds: Sequence[str]) -> list[float]:
-        """Score how well each kind of term fits the one the question expects, in [0, 1]; 0 where either is unknown."""
-        distinct = [kind for kind in dict.fromkeys(kinds) if kind]
-        if not expected or not distinct:
-            return [0.0] * len(kinds)
-        scores = dict(zip(distinct, np.clip(self.ranker.rank(expected, distinct), 0.0, 1.0), strict=True))
-        return [float(scores.get(kind, 0.0)) for kind in kinds]
 
     @property
     def asked(self) -> Form:

@@ -77,7 +77,6 @@ _FRONTIER = 200  # neighbours of a group that are looked at, and walked on from
 _ENUMERATED = 1_000  # shortest paths of a pair among which the kept ones are chosen; more are a cut
 _JOINING_BONUS = 0.25
 _ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
-_KIND_WEIGHT = 0.5
 _MAX_COMBINATIONS = 10_000  # of the parts of a chain that are tried: with many entities there are too many to try all
 
 Segment = tuple[Path, ...]
@@ -247,7 +246,7 @@ def _completed_lines(lines: Sequence[EvidenceItem], session: Session) -> list[Ev
 
 
 def _answer_candidates(evidence: Evidence, joining: int, session: Session) -> tuple[AnswerTerm, ...]:
-    """Terms of the evidence that the question did not name, by the best item of each and by their kind.
+    """Terms of the evidence that the question did not name, by the best item of each.
 
     A sum of all puts first the terms on every path (``benchmarks/mindmap.py`` prints both).
 
@@ -262,10 +261,7 @@ def _answer_candidates(evidence: Evidence, joining: int, session: Session) -> tu
             if term not in linked and not is_mediator(term):
                 more = _JOINING_BONUS if place < joining else -_ON_THE_WAY_PENALTY * (term in starts)
                 found.append((term, item.score + more, item.marker))
-    answers = answers_of(found, session)
-    kinds = [kind for (kind,) in session.labels.majority_types([[(a.term,)] for a in answers], in_grace=True)]
-    fits = zip(answers, session.fit(session.asked.kind, kinds), strict=True)
-    ordered = best_answers_first(replace(answer, score=answer.score + _KIND_WEIGHT * fit) for answer, fit in fits)
+    ordered = best_answers_first(answers_of(found, session))
     if ordered and ordered[0].score <= 0:
         session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")
     return ordered
