@@ -199,6 +199,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             complete=asking.complete,
             given=given, passages=self.indexes.passages, direction=asking.direction,
             min_confidence=asking.min_confidence, reading=asking.reading, choices=asking.choices,
+            guarantee=asking.guarantee,
         )  # fmt: skip
         if asking.model is not None and asking.trial:
             from kgsparql.retrievers._trial import admitted  # not needed without a model

@@ -238,6 +238,8 @@ class Answer:
     :param gaps: what of the question the answer does not account for; there is none in an answer that is `answered`.
     :param choices: where it is in doubt, the likely readings of the question, the likeliest first: asked again with
         ``reading=2``, the second is the answer.
+    :param guarantee: in how many of 100 questions the ``choices``, or where there are none the answer, hold the right
+        one; 0 where that was not asked, or no readings do.
     :param confidence: how likely the answer, or the best candidate, is right, in [0, 1]; 0 where there is none.
     :param signals: what the confidence rests on, each in [0, 1] and 1 at best.
     :param computed: what a query plan came to: its rows, the query, and whether the facts give the same value again.
@@ -268,6 +270,7 @@ class Answer:
     is_ranked: bool = False
     gaps: tuple[Gap, ...] = ()
     choices: tuple[ReadingChoice, ...] = ()
+    guarantee: int = 0
     confidence: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
     computed: Computed | None = None

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _MAX_CHARACTERS = 4_000
 _OFF = {"0", "off", "no", "false"}
+GUARANTEES = (80, 90, 95)
+"""In how many of 100 questions readings may be asked to hold the right one: what was measured."""
 
 
 def checked_question(text: str) -> str:
@@ -67,6 +69,8 @@ class AskOptions:
     :param language: of the question: ``de``; empty if its words are to tell.
     :param reading: which of an answer's ``choices`` is meant, from 1 on; no model is asked then. 0: the likeliest.
     :param choices: list the likely readings under a doubt, for two or three queries each.
+    :param guarantee: 80, 90 or 95: list as few readings as hold the right one in so many of 100 questions, or say that
+        none do; without a model, by the default method. 0: no guarantee.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
     :param budget: the limits of the question: calls, tokens, seconds, queries.
@@ -88,6 +92,7 @@ class AskOptions:
     language: str = ""
     reading: int = 0
     choices: bool = True
+    guarantee: int = 0
     after: Before | Answer | None = None
     direction: Directions = "both"
     budget: Budget = field(default_factory=Budget)
@@ -114,6 +119,11 @@ class AskOptions:
             raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
         if not 0 <= self.min_confidence <= 1:
             raise OptionError(f"a confidence of {self.min_confidence}", hint="a probability, from 0 to 1")
+        if self.guarantee not in {0, *GUARANTEES}:
+            raise OptionError(f"no guarantee of {self.guarantee} in 100", hint="one of: 80, 90, 95")
+        if self.guarantee and (self.model is not None or self.retriever != "auto"):
+            message = "a guarantee with a model, or with a method that is named, was not measured"
+            raise OptionError(message, hint="leave out both (--no-model, model=None)")
 
     def about(self, entities: Iterable[IRI | str]) -> AskOptions:
         """Return the same options with these entities given."""

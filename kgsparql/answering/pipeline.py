@@ -12,6 +12,7 @@ from kgsparql.answering.choices import chosen_by_number, with_choices
 from kgsparql.answering.confidence import calibration, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
+from kgsparql.answering.guarantee import guarantee
 from kgsparql.answering.kinds_found import (
     class_gaps,
     inheritance_gaps,
@@ -35,7 +36,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
 from kgsparql.rdf.terms import IRI, Term, normalised
 from kgsparql.rdf.vocabulary import is_unknown
-from kgsparql.reading.gaps import Gap, other_kind
+from kgsparql.reading.gaps import Gap, held_by_none, held_in, other_kind
 from kgsparql.reading.translation import Translation
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
@@ -77,8 +78,10 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     """
     found, session, first = _found_in_session(retriever, session, drafts=True)
     made = with_prose(_answer_of(found, retriever, session), session)
-    if first is not None and session.choices and made.gaps and not session.notes.partial:
+    if first is not None and _wants_readings(made, session) and not session.notes.partial:
         made = with_choices(made, first, session)
+    if session.guarantee and not session.reading:
+        made = _guaranteed_answer(made, session)
     session.emit(Finished(status=made.status, answer=made))
     return made
 
@@ -243,8 +246,43 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     if (made.status != "answered" and not unlike) or made.gaps or is_enough:
         return made
     doubts = tuple(dict.fromkeys(_in_own_words(one, session) for one in unlike or [own.doubt(signals)]))
-    shown = "\n".join(made.text.splitlines()[made.status == "not_in_graph" :])  # where it is doubted, that is not said
+    return _doubted_answer(made, doubts, session)
+
+
+def _doubted_answer(made: Answer, doubts: tuple[Gap, ...], session: Session) -> Answer:
+    """Return an answer in doubt: its first line says the first one, and nothing says any longer that it is none."""
+    shown = "\n".join(made.text.splitlines()[made.status == "not_in_graph" or bool(made.gaps) :])
     return replace(made, status="partial", gaps=doubts, text=f"{_not_sure(doubts[0], session)}\n{shown}".rstrip())
+
+
+def _wants_readings(made: Answer, session: Session) -> bool:
+    """Tell whether readings are to be listed: under a doubt, or where the answer alone is not guaranteed."""
+    if session.guarantee:
+        return not (made.sure and guarantee().size(made.signals, 1, session.guarantee))
+    return session.choices and bool(made.gaps)
+
+
+def _guaranteed_answer(made: Answer, session: Session) -> Answer:
+    """Keep as few readings as hold the right one as often as was asked for; where all are too few, none.
+
+    A sure answer stays where one is enough. That nothing is in the graph is no reading: it is sure, or nothing is.
+    """
+    if made.status == "no_entity":
+        return made
+    percent, listed = session.guarantee, 1 if made.status == "not_in_graph" else max(made.sure, len(made.choices))
+    is_whole = (made.sure or bool(made.gaps)) and not session.notes.partial
+    size = guarantee().size(made.signals, listed, percent) if is_whole else 0
+    if size == 1 and made.sure:
+        told = Note("guarantee", f"answers that are as sure are right in {percent} of 100 questions")
+        return replace(made, choices=(), guarantee=percent, notes=(*made.notes, told))
+    why = (*made.gaps, _in_own_words(calibration().doubt(made.signals), session))[0]
+    if size:
+        gap, notes = held_in(percent), (*made.notes, Note("not_understood", why.text))
+        made = replace(made, choices=made.choices[:size], guarantee=percent, notes=notes)
+    else:
+        gap = held_by_none(percent, why.text)
+        made = replace(made, text="", answers=(), claims=(), choices=(), computed=None, confidence=0.0)
+    return _doubted_answer(made, (_in_own_words(gap, session), *made.gaps), session)
 
 
 def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:

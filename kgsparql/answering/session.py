@@ -72,6 +72,7 @@ class Session:
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param reading: the number of the reading that a person has chosen; 0 for none.
     :param choices: the likely readings are listed under a doubt.
+    :param guarantee: in how many of 100 questions the readings that are listed hold the right one; 0: nobody asks.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param looked_at: what was read of the sets that the question names, to plan it.
     :param only_evidence: no answer is wanted, but evidence to read: paths are walked beside a plan that has all.
@@ -96,6 +97,7 @@ class Session:
     min_confidence: float = 0.0
     reading: int = 0
     choices: bool = True
+    guarantee: int = 0
     rounds: int = 0
     is_linked: bool = False
     only_evidence: bool = False

@@ -91,6 +91,14 @@ class AnswerOptions:
     min_confidence: Annotated[
         float, c.option("--min-confidence P", "No sure answer, where it is less likely to be right.", min=0, max=1)
     ] = 0.0
+    guarantee: Annotated[
+        int,
+        c.option(
+            "--guarantee N",
+            "80, 90 or 95: as few readings as hold the right one in N of 100 questions, or none. Of what a graph can "
+            "answer, 95 gives none to 46 % (python -m benchmarks.guarantee). Without a model.",
+        ),
+    ] = 0
     interactive: Annotated[
         bool,
         c.option("-i --interactive", "Ask one question after another: “and where did she die?”, “how many of them …”."),

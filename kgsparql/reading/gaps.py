@@ -1,4 +1,4 @@
-"""What of a question an answer does not account for: one of twelve sentences, chosen here and nowhere else."""
+"""What of a question an answer does not account for: one of fourteen sentences, chosen here and nowhere else."""
 
 from __future__ import annotations
 
@@ -136,3 +136,14 @@ def undated() -> Gap:
 def unlikely(percent: float, why: str) -> Gap:
     """Say that nothing is left out, and all the same it is not likely enough."""
     return Gap("confidence", "", "it is {} % likely to be right: {}", (f"{percent:.0f}", why))
+
+
+def held_in(percent: int) -> Gap:
+    """Say that the right reading is one of those that are listed, and how often that is so."""
+    return Gap("confidence", "", "it is one of these readings in {} of 100 questions", (f"{percent}",))
+
+
+def held_by_none(percent: int, why: str) -> Gap:
+    """Say that no few readings are likely enough to hold the right one, and what is in doubt."""
+    template = "no set of readings holds the right answer in {} of 100 questions; {}"
+    return Gap("confidence", "", template, (f"{percent}", why))

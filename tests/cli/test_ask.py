@@ -43,6 +43,7 @@ def test_U01_U02_what_is_wrong_is_said_with_help(run: Run, tmp_path: Path, monke
         (("Who?", "-k", NOBEL, "--direction", "up"), "forward"),
         (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), "language"),
         (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), "not a valid IRI"),
+        (("Who?", "-k", NOBEL, "--no-model", "--guarantee", "85"), "no guarantee of 85 in 100"),
     ):
         done = run("ask", *arguments)
         assert (done.exit_code, done.stdout, says in done.stderr) == (2, "", True), arguments

@@ -30,13 +30,13 @@ def test_at_most_ten_modules_are_in_no_wing() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= 10
 
 
-def test_what_is_in_doubt_is_one_of_twelve_sentences_chosen_in_one_file() -> None:
+def test_what_is_in_doubt_is_one_of_fourteen_sentences_chosen_in_one_file() -> None:
     made: dict[str, set[str]] = defaultdict(set)
     for file in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Gap":
                 made[file.relative_to(PACKAGE).as_posix()].add(ast.unparse(node.args[2]))
-    assert {file: len(sentences) for file, sentences in made.items()} == {"reading/gaps.py": 12}
+    assert {file: len(sentences) for file, sentences in made.items()} == {"reading/gaps.py": 14}
 
 
 @pytest.mark.parametrize("wing", WINGS, ids=lambda wing: wing.name)
