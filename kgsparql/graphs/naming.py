@@ -1,9 +1,9 @@
-"""The predicates by which a graph names its things, and those that lead to web pages, by what its facts are like."""
+"""The predicates by which a graph names its things, by what its facts are like, and those that lead to web pages."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
@@ -35,7 +35,6 @@ _LEAST_THINGS = 3
 _PART_UNNAMED = 0.1  # of a kind, at least, for which a name is looked for
 _NEARLY_ALL, _NEARLY_UNIQUE, _UNIQUE_ANYWHERE, _MOST = 0.9, 0.8, 0.6, 0.5
 _MOST_CHARACTERS = 60  # of a name, on average; a description is longer
-_LEAST_PAGES = 4
 _LEAST_LETTERS = 3
 
 _ADDRESS = re.compile(r"\w@\w|://|^www\.", re.IGNORECASE)
@@ -90,7 +89,8 @@ def naming_of(graph: _Embedded) -> Naming:
         if not new & found.keys():
             break
     links = tuple(link for link in Naming().links if next(graph.quads(None, link), None) is not None)
-    return Naming((*LABELS, *found), links, _page_predicates(graph, things), tuple(found))
+    pages = {p for thing in things for p in thing.links if leads_to_pages(p)}
+    return Naming((*LABELS, *found), links, tuple(sorted(pages, key=str)), tuple(found))
 
 
 def _seen_things(graph: _Embedded) -> list[_SeenThing]:
@@ -198,23 +198,6 @@ def _is_name_anywhere(graph: _Embedded, predicate: IRI) -> bool:
     labelled = sum(any(next(graph.quads(q.subject, p), None) for p in graph.held(frozenset(LABELS))) for q in some)
     are_unique = len({q.object for q in quads}) >= _UNIQUE_ANYWHERE * len({q.subject for q in quads})
     return predicate in LABELS or (are_unique and labelled <= _MOST * len(some))
-
-
-def _page_predicates(graph: _Embedded, things: Iterable[_SeenThing]) -> tuple[IRI, ...]:
-    """Find the predicates that lead to web pages: by what they are called, or each time to another site."""
-    ends = defaultdict[IRI, dict[IRI, None]](dict)
-    for thing in things:
-        for predicate, links in thing.links.items():
-            ends[predicate].update(dict.fromkeys(links))
-    return tuple(sorted((p for p, own in ends.items() if leads_to_pages(p) or _are_pages(graph, [*own])), key=str))
-
-
-def _are_pages(graph: _Embedded, ends: Sequence[IRI]) -> bool:
-    if len(ends) < _LEAST_PAGES or _share_of(ends, lambda one: one.value.startswith("http")) < _NEARLY_ALL:
-        return False
-    places = Counter(re.split(r"[/#][^/#]*$", one.value.rstrip("/#"))[0] for one in ends)
-    is_spread = len(places) > _MOST * len(ends) and _share_of(ends, lambda e: has_readable_end(local_name(e))) <= _MOST
-    return is_spread and _share_of(ends, lambda e: next(graph.quads(e), None) is None) >= _NEARLY_ALL
 
 
 def _share_of(values: Sequence[Any], is_so: Any) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.words import IRREGULAR
@@ -50,83 +49,6 @@ _SAME = frozenset(
     "series species news people children men women cast hardware software equipment information staff music data "
     "metadata media research knowledge evidence".split()
 )
-
-
-@frozen
-class Wording:
-    """The words for a predicate.
-
-    :param form: ``noun``: its object *is the* ``text`` *of* its subject; ``passive``: the subject *is* ``text`` the
-        object (*located in*); ``verb``: the subject ``text`` the object (*worked at*, *produces*); ``of``: the subject
-        is a ``text`` of the object (*part*, *member*).
-    """
-
-    form: OneOf["noun", "passive", "verb", "of"]
-    text: str
-
-
-def wording(label: str) -> Wording | None:
-    """The words for a predicate by its name; ``None`` if no question can be made of it.
-
-    >>> [wording(name).form for name in ("birth place", "directed by", "worked at", "part of", "produces")]
-    ['noun', 'passive', 'verb', 'of', 'verb']
-    >>> [wording(n).text for n in ("has_tags", "in language", "isPartOf", "award received", "member of sports team")]
-    ['tags', 'language', 'part', 'award', 'sports team']
-    >>> wording("prize awarded in") is None
-    True
-    >>> [wording(n).text for n in ("applies to jurisdiction", "service produced or provided", "born")]
-    ['jurisdiction', 'service', 'born']
-    >>> [wording(n).text for n in ("received the award", "located in the administrative entity", "uses method")]
-    ['award', 'administrative entity', 'method']
-    """
-    words = name_words(re.split(r" [–—-] ", label)[-1])  # the last part of a name with a dash says what the object is
-    if len(words) > 1 and words[0] in {"is", "was", "are"}:
-        words = list(_without_article(words[1:]))
-    if len(words) > 1 and words[-1] == "includes":
-        words = words[:-1]
-    if len(words) > 1 and words[0] in {"can", "may"}:
-        return Wording("verb", " ".join(words[:2]))
-    if words[-1] in _ENDS and len(words) > 1:
-        return _with_end(words)
-    if len(words) == 1:
-        if words[0] == "born":
-            return Wording("passive", "born")
-        is_verb = words[0] in _VERBS | _ACTIVE or _is_past(words[0])
-        return Wording("verb" if is_verb else "noun", words[0])
-    return Wording("noun", " ".join(_noun(words)))
-
-
-def _noun(words: Sequence[str]) -> Sequence[str]:
-    """The noun in a name of several words that does not end with a preposition."""
-    first, second, *rest = words
-    if first in {"has", "have", "had", "with", "in"} or first in _VERBS:
-        return _without_article(words[1:])
-    if rest and (first in {"member", "kind", "type"} and second == "of"):
-        return rest
-    if rest and (_is_past(first) or first in _PARTICIPLES) and (second in PREPOSITIONS or second in _ARTICLES):
-        return _without_article(words[1:] if second in _ARTICLES else rest)
-    if rest and first in _TO_SOMETHING and second in _ENDS:
-        return _without_article(rest)
-    end = len(words)
-    while end > 1 and (_is_past(words[end - 1]) or words[end - 1] in _PARTICIPLES | {"or", "and"}):
-        end -= 1
-    return words[:end]
-
-
-def _without_article(words: Sequence[str]) -> Sequence[str]:
-    return words[1:] if words[0] in _ARTICLES and len(words) > 1 else words
-
-
-def _with_end(words: Sequence[str]) -> Wording | None:
-    """The words for a predicate whose name ends with a preposition."""
-    first, text = words[0], " ".join(words)
-    if first in _ACTIVE or first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us"))):
-        return Wording("verb", text)
-    is_made_of = (_is_past(first) or first in _PARTICIPLES) and (len(words) == 2 or words[1] in PREPOSITIONS | {"up"})
-    if words[-1] == "of" and not is_made_of:
-        return Wording("of", " ".join(words[:-1]))
-    is_clause = len(words) > 2 and not (_is_past(first) or first in _PARTICIPLES | _ADJECTIVES)
-    return None if is_clause else Wording("passive", text)
 
 
 def name_words(label: str) -> list[str]:
@@ -289,21 +211,8 @@ def relation(label: str) -> Relation:
     elif rest and first.lower() == "has":
         found = Relation("noun", rest) if _is_plain_noun(rest) else None
     elif name:
-        found = _with_object(name) or _by_form(name, wording(name))
+        found = _with_object(name) or _by_form(name)
     return found or Relation("quoted", label)
-
-
-def of_wording(said: Wording) -> Relation:
-    """How a predicate is said whose words are known.
-
-    >>> of_wording(wording("part of")).is_inverse, of_wording(wording("capital")).is_noun
-    (True, True)
-    """
-    return (
-        Relation("noun", said.text, is_inverse=True, is_of=True)
-        if said.form == "of"
-        else Relation(said.form, said.text)
-    )
 
 
 def _with_object(name: str) -> Relation | None:
@@ -315,15 +224,40 @@ def _with_object(name: str) -> Relation | None:
     return replace(own, thing=found[2]) if own.form in {"passive", "verb"} else None
 
 
-def _by_form(name: str, said: Wording | None) -> Relation | None:
+def _by_form(name: str) -> Relation | None:
     """What a name says whose words are all in its English form."""
-    if said is None:
+    words = name_words(name)
+    words = words[:-1] if len(words) > 1 and words[-1] == "includes" else words
+    said, (first, second) = " ".join(words), (*words, "")[:2]
+    own, whole = _squashed(name), _squashed(said)
+    if re.search(r" [–—-] ", name) or (second and first in {"is", "was", "are"}):
         return None
-    own, words = _squashed(name), _squashed(said.text)
-    if said.form == "noun":
-        return Relation("noun", name) if own.startswith(words) and _is_plain_noun(name) else None
-    is_unsure = " " not in name and is_past_form(name.lower())  # "founded": by whom, or when?
-    return None if is_unsure or own.removesuffix("of" * (said.form == "of")) != words else of_wording(said)
+    if second and words[-1] in _ENDS:
+        return _with_end(words) if own == whole else None
+    if second and first in {"can", "may"}:
+        return Relation("verb", said) if own == whole and len(words) == 2 else None
+    if not second and (first in _VERBS or is_past_form(first)):  # "founded": by whom, or when?
+        return Relation("verb", said) if own == whole and first in _VERBS else None
+    is_verb = second and (first in _VERBS or first in {"has", "have", "had", "with", "in"})
+    if len(words) > 2 and not is_verb:
+        is_done = is_past_form(first) and first not in _ACTIVE
+        is_verb = (
+            (first in {"member", "kind", "type"} and second == "of")
+            or (is_done and second in PREPOSITIONS | _ARTICLES)
+            or (first in _TO_SOMETHING and second in _ENDS)
+        )
+    return Relation("noun", name) if not is_verb and own.startswith(whole) and _is_plain_noun(name) else None
+
+
+def _with_end(words: Sequence[str]) -> Relation | None:
+    """What a name says that ends with a preposition."""
+    first, text = words[0], " ".join(words)
+    if first in _ACTIVE or first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us"))):
+        return Relation("verb", text)
+    is_done = is_past_form(first)
+    if words[-1] == "of" and not (is_done and (len(words) == 2 or words[1] in PREPOSITIONS | {"up"})):
+        return Relation("noun", " ".join(words[:-1]), is_inverse=True, is_of=True)
+    return Relation("passive", text) if is_done or len(words) == 2 or first in _ADJECTIVES else None
 
 
 def _squashed(name: str) -> str:

@@ -120,14 +120,14 @@ class Tables:
         except (OSError, ValueError, RuntimeError):
             return None
 
-    def opened(self, name: str, *, hint: str = "delete that directory; it is made again") -> Any:
-        """Return a table that a manifest names; a StoreError, with this hint, if it is missing or damaged."""
+    def opened(self, name: str) -> Any:
+        """Return a table that a manifest names; a StoreError if it is missing or damaged."""
         table = self.open(name)
         if table is None:
             is_gone = self.manifest() is None
             raise StoreError(
                 f"{self.directory}: the table {name} is {'gone' if is_gone else 'damaged'}",
-                hint="it was removed meanwhile; ask again" if is_gone else hint,
+                hint="it was removed meanwhile; ask again" if is_gone else "delete that directory; it is made again",
             )
         return table
 
