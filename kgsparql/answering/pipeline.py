@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -34,7 +35,7 @@ from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words
-from kgsparql.rdf.terms import IRI, Term, normalised
+from kgsparql.rdf.terms import IRI, Labels, Term, normalised
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, held_by_none, held_in, other_kind
 from kgsparql.reading.translation import Translation
@@ -323,12 +324,7 @@ def _with_sources(found: Retrieval, session: Session) -> Retrieval:
         return found
     label = session.labels(graphs)
     known = {term: ", ".join(label[one] for one in graphs if one.value in names) for term, names in said.items()}
-
-    def described(some: tuple[AnswerTerm, ...]) -> tuple[AnswerTerm, ...]:
-        return tuple(replace(one, description=known.get(one.term) or one.description) for one in some)
-
-    draft = found.draft and replace(found.draft, answers=described(found.draft.answers))
-    return replace(found, candidates=described(found.candidates), draft=draft)
+    return _described_answers(found, known)
 
 
 def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
@@ -349,14 +345,18 @@ def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
         if not session.notes.partial:
             session.notes.append(f"{error.message}: things of the same name are not told apart", code="namesakes")
         return found
+    links = (replace(link, candidates=_all_described(link.candidates, known)) for link in session.links)
+    session.links = _all_described(links, known)
+    return replace(_described_answers(found, known), evidence=described_starts(found.evidence, known, session.labels))
 
-    def described(some: tuple[_Named, ...]) -> tuple[_Named, ...]:
-        return tuple(replace(one, description=known.get(one.term, one.description)) for one in some)
 
-    session.links = described(tuple(replace(link, candidates=described(link.candidates)) for link in session.links))
-    draft = found.draft and replace(found.draft, answers=described(found.draft.answers))
-    evidence = described_starts(found.evidence, known, session.labels)
-    return replace(found, evidence=evidence, candidates=described(found.candidates), draft=draft)
+def _described_answers(found: Retrieval, known: Labels) -> Retrieval:
+    draft = found.draft and replace(found.draft, answers=_all_described(found.draft.answers, known))
+    return replace(found, candidates=_all_described(found.candidates, known), draft=draft)
+
+
+def _all_described(some: Iterable[_Named], known: Labels) -> tuple[_Named, ...]:
+    return tuple(replace(one, description=known.get(one.term) or one.description) for one in some)
 
 
 def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Retrieval, Draft, tuple[Gap, ...] | None]:

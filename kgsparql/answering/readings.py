@@ -141,7 +141,7 @@ def readings_in(found: Retrieval, session: Session) -> list[Reading]:
             names = "; ".join(printable(labels.get(term, ""), 60) for term in terms[:_EXAMPLES])
             told = f" – {where} ({len(terms):,}: {names})" if where else ""
             said = printable(item.text, MAX_LINE - len(told))
-            readings.append(Reading(said + told, partial(_at_place, item, terms, found, session)))
+            readings.append(Reading(said + told, partial(part_of_item, item, terms, session, found.candidates)))
     documents = [one for one in readings if one.passage is not None and one.passage.excerpt is not None]
     early = documents[:_LISTED_PASSAGES]  # else ten facts would leave no place for what only a document says
     rest = [one for one in readings if one not in early]
@@ -160,11 +160,17 @@ def _places_of(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tupl
     yield from ((where, terms) for where, terms in every if terms)
 
 
-def _at_place(item: EvidenceItem, terms: Sequence[Term], found: Retrieval, session: Session) -> Retrieval:
-    labels = session.labels(terms)
-    known = {one.term: one for one in found.candidates}
-    answers = [replace(known.get(t) or AnswerTerm(t, labels[t]), markers=(item.marker,)) for t in terms]
-    return Retrieval(Evidence([item]), tuple(answers))
+def part_of_item(
+    item: EvidenceItem, terms: Sequence[Term], session: Session, candidates: Iterable[AnswerTerm] = ()
+) -> Retrieval:
+    """Answer with terms of one piece of evidence.
+
+    :param candidates: what is known of some of them already.
+    """
+    evidence, labels = Evidence([item]), session.labels(terms)
+    known = {one.term: one for one in candidates}
+    answers = [replace(known.get(t) or AnswerTerm(t, labels[t]), markers=(evidence[0].marker,)) for t in terms]
+    return Retrieval(evidence, tuple(answers))
 
 
 # --- What was chosen, as evidence and draft
@@ -222,7 +228,6 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session, *, is_on
     """
     before, chosen = shown_terms(found), shown_terms(made)
     support = made.support or found.support or support_of_path(found)
-    session.notes.drop("order_unknown", [""])  # the model says which
     is_followed = session.is_trusted and (is_one or not session.is_draft_sure)
     if before == chosen or is_followed or not before:
         return replace(made, support=replace(support, path_lead=max(support.path_lead, 0.5)))

@@ -81,7 +81,6 @@ class PlannedOrWalked(Retriever):
         read, planned = found
         if planned is not None and (_says_all(read, planned) or _needs_a_plan(read)):
             beside = self.walking.retrieve(session) if session.only_evidence else None
-            session.notes.drop("order_unknown", [""])  # a plan says which
             others = () if beside is None else beside.evidence
             made = replace(planned, evidence=_one_after_the_other(planned.evidence, others))
             return replace(made, readings=lambda walks: self._all_readings(read, planned, beside, session, walks))

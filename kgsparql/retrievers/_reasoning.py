@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TypeAlias
 
 from kgsparql.answering import coverage
-from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, InferenceStep, Retrieval
+from kgsparql.answering.answer import MAX_CHOICES, InferenceStep, Retrieval
 from kgsparql.answering.choosing import MAX_PASSAGE
-from kgsparql.answering.readings import put_together, quoted_passage
+from kgsparql.answering.readings import part_of_item, put_together, quoted_passage
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.events import CandidatesChosen
@@ -303,22 +303,16 @@ def _parts_of(
     for ways in walks.values():
         own = dict.fromkeys(way.end for way in ways)
         if followed is None or not own.keys() <= set(followed.ends):
-            parts.append(_part_of(item_of_ways(ways, query_through(ways), session), [*own], session))
+            parts.append(part_of_item(item_of_ways(ways, query_through(ways), session), [*own], session))
         else:
-            parts.append(_part_of(followed, followed.ends, session))
+            parts.append(part_of_item(followed, followed.ends, session))
     return parts
-
-
-def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Retrieval:
-    evidence, labels = Evidence([replace(item, marker="")]), session.labels(terms)
-    answers = (AnswerTerm(term, labels[term], markers=(evidence[0].marker,)) for term in terms)
-    return Retrieval(evidence, tuple(answers))
 
 
 def _part_with(term: Term, told: Set[Triple], found: Retrieval, session: Session) -> Retrieval | None:
     """Answer with a term to which no chain leads: by a piece of evidence that was used, and has it."""
     items = (i for i in found.evidence if term in i.terms and not told.isdisjoint(own.triple for own in i.triples))
-    return next((_part_of(item, [term], session) for item in items), None)
+    return next((part_of_item(item, [term], session) for item in items), None)
 
 
 def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tuple[list[InferenceStep], list[str]]:

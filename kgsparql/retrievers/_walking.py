@@ -24,7 +24,6 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker, Scores
 from kgsparql.linking.words import in_turn
-from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import Query
@@ -191,20 +190,6 @@ def items_at_ends(walks: Mapping[Walk, float], session: Session) -> list[Evidenc
     """Follow scored walks to all their ends; one without any is left out."""
     items = expanded_items(list(walks), session.labels)
     return [replace(item, score=score) for item, score in zip(items, walks.values(), strict=True) if item is not None]
-
-
-def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Session) -> None:
-    """Note, once, if no path has a word of the question, so that a ranker by words cannot order them."""
-    if not isinstance(session.ranker, BM25Ranker):
-        return
-    labels = session.labels((p for path, _ in paths for p in path.predicates))
-    texts = {" ".join((*(labels[p] for p in path.predicates), *kinds[1:])) for path, kinds in paths}
-    if len(texts) > 1 and not session.ranker.rank(session.masked_question, sorted(texts)).any():
-        note = (
-            "uncertain: no path has a word of the question, so their order means little (an embedding model compares "
-            f"by meaning: {INSTALL_HINT}, or leave out --embedder none)"
-        )
-        session.notes.append(note, code="order_unknown")
 
 
 def answers_of(found: Iterable[tuple[Term, float, str]], session: Session) -> list[AnswerTerm]:

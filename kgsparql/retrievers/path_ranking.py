@@ -45,7 +45,7 @@ from kgsparql.retrievers._listed_paths import (
     others_named,
     restrict_to_shared,
 )
-from kgsparql.retrievers._walking import SAMPLE, direct_first, note_order
+from kgsparql.retrievers._walking import SAMPLE, direct_first
 
 # Paths that are scored by their wordings and ends, those first whose predicates fit the words of the question best:
 # where a chooser reads them, and for each path that is kept where the ranker takes the best. More change nothing.
@@ -102,8 +102,6 @@ class PathRanking(Retriever):
             choices = choose(numbered_list(first, session), "paths", self.paths_kept, session)
             taken = [replace(first[one.candidate.number], score=one.score) for one in choices[: self.paths_kept]]
             chosen = from_all_nodes(taken, session)
-            if all(one.chosen_by == "ranker" for one in choices):
-                note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)
             steps = [one.path.steps[0] for one in found if one.path.is_direct]
             around = [step.predicate for step in steps if step.direction == "forward"]
             top = 1.0 + (found[0].score if found else 0.0)

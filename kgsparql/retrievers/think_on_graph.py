@@ -39,7 +39,6 @@ from kgsparql.retrievers._walking import (
     groups_of,
     is_opaque,
     items_at_ends,
-    note_order,
     path_items,
     places_by_likeness,
     predicate_counts,
@@ -204,8 +203,6 @@ class ThinkOnGraph(Retriever):
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._walk_one_depth(walked, session)
-        if not walked.by_model:
-            note_order([(walk.path, ()) for walk in walked.met], session)
         return self._retrieval_of(walked, session)
 
     def _walk_one_depth(self, walked: _Walked, session: Session) -> None:

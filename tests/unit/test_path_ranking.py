@@ -78,19 +78,6 @@ def test_paths_are_the_same_only_if_all_their_ends_are() -> None:
     assert {len(item.ends) for item in found} >= {25, 60}
 
 
-def test_paths_without_a_word_of_the_question_are_said_to_be() -> None:
-    two = ':ann rdfs:label "Ann" ; :p1 "1" ; :p2 "2" . :p1 rdfs:label "{}" . :p2 rdfs:label "pays" .'
-    for turtle, times in (
-        (two.format("knows"), 1),
-        (two.format("telephone"), 0),
-        (':ann rdfs:label "Ann" ; :p1 "1" .', 0),  # one path has no order
-    ):
-        notes = ask(turtle, "what is the telephone of Ann?").answer.notes
-        told = [note for note in notes if "no path has a word" in note]
-        assert len(told) == times
-        assert all("pip install" in note and "leave out --embedder none" in note for note in told)
-
-
 QUESTION = "which films have Sigourney Weaver as actor?"
 
 
