@@ -215,7 +215,9 @@ class EndpointGraph(KnowledgeGraph):
             self.find_out()  # it may say it there
         if self.probe.sizes is None:
             self.probe.sizes = StatedSizes()
-            with suppress(EndpointReplyError):  # it is none of the question's queries
+            with suppress(
+                EndpointReplyError, TypeError
+            ):  # none of the question's queries; what is no triple says nothing
                 found = self.shared()._told_of_whole(Query.load("void_sizes").limit(4 * BOUND))  # noqa: SLF001 - of this class
                 if found.complete:
                     said = (Triple(one["subject"], one["predicate"], one["object"]) for one in found)  # type: ignore[arg-type]
