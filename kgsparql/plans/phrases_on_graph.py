@@ -183,16 +183,12 @@ class Phrases(NamedWords):
 
     def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[tuple[Chunk, ...], NounPhrase]:
         """The noun of what belongs to somebody, and to whom: the `place of birth`, one predicate, of `Ann`."""
-        if owner.of is not None and self._is_one_label_with(phrase, owner):
-            return (*phrase.chunks, *owner.chunks), owner.of
+        is_bare = bool(owner.chunks) and not (owner.restrictions or any(chunk.is_name for chunk in owner.chunks))
+        if owner.of is not None and phrase.of_form == owner.of_form == "of" and is_bare:
+            both = (*phrase.chunks, *owner.chunks)
+            if self.are_one_label(self.positions(both)):  # and not the place of her birth
+                return both, owner.of
         return phrase.chunks, owner
-
-    def _is_one_label_with(self, phrase: NounPhrase, owner: NounPhrase) -> bool:
-        """Whether `place of birth of Ann` is one predicate of Ann, and not the place of her birth."""
-        is_chain = phrase.of_form == "of" and owner.of is not None and owner.of_form == "of" and bool(owner.chunks)
-        if not is_chain or owner.restrictions or any(chunk.is_name for chunk in owner.chunks):
-            return False
-        return self.are_one_label([*self.positions(phrase.chunks), *self.positions(owner.chunks)])
 
     def _owned(
         self,

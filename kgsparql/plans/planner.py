@@ -10,7 +10,7 @@ from itertools import filterfalse
 from kgsparql.linking.words import countries, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, of_classes, unplanned
+from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, of_classes, union, unplanned
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.pairs import PairPlanner, value_of
@@ -266,7 +266,7 @@ class Planner:
         found = [own for path in paths if self.view.has_items(own := ends(whose.known, path))]
         if not found:
             return None
-        names = found[0] if len(found) == 1 else a.Either(tuple(found))
+        names = union(found)
         if asked is not None and other:
             # Either name may be the other one: `Is Aurum a synonym of Gold?` asks no more than the reverse.
             is_same = other[0] is not None and other[0].known == whose.known

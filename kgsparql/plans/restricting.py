@@ -36,14 +36,14 @@ class Restricting(NamedWords):
         super().__init__(predicating.connector, predicating.question)
         self.predicating, self.measuring, self.phrases = predicating, predicating.measuring, predicating.phrases
 
-    def restrict(self, given: Denotation, said: Restriction) -> list[Denotation]:
+    def restrict(self, given: Denotation, said: Restriction) -> list[Denotation]:  # noqa: PLR0911 - one arm a form
         """Keep of a set what something is true of, in the likeliest readings."""
         if isinstance(said, Alternatives):
             return self._in_any(given, said.branches)
-        if said.is_negated or said.is_only:
-            kept = replace(said, is_only=False)
-            alone = [] if said.is_negated else [self._without_others(one) for one in self.restrict(given, kept)]
-            return self._denied(given, replace(kept, is_negated=False)) if said.is_negated else alone
+        if said.is_negated:
+            return self._denied(given, replace(said, is_negated=False, is_only=False))
+        if said.is_only:
+            return [self._without_others(one) for one in self.restrict(given, replace(said, is_only=False))]
         if (joined := self._joined_arguments(given, said)) is not None:
             return joined
         if said.whose is not None:
@@ -414,13 +414,10 @@ class Restricting(NamedWords):
                 way.leaving_out(words) for way in self.connector.connect(one, unnamed)
             ]
             for middle in middles:
-                if middle.items is None or one.items is None:
-                    continue
                 way = middle.path
-                if isinstance(middle.items, a.Ends) and way.is_direct:  # a step back never leads to the start
-                    others: a.ItemSet = ends(middle.items, back(way))
-                else:
-                    others = a.Minus(a.Ends(middle.items, back(way)), one.items)
+                others: a.ItemSet = ends(middle.known, back(way))
+                if not way.is_direct:  # a step back never leads to the start
+                    others = a.Minus(a.Ends(middle.known, back(way)), one.known)
                 found += met(given, [replace(middle, items=others)])
         return best(found)
 
