@@ -102,7 +102,9 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
         or _read_in_unit(asked, plan, session)
         or _read_in_time(asked, plan, in_time, session)
     )
-    asked, reading = told or (asked, plan(asked).plan())
+    if told is None and (plain := plan(asked).plan()).doubts:
+        told = _read_in_order(asked, plan, in_time, session)
+    asked, reading = told or (asked, plain)
     reading = ListMembers(profiler).read(reading, _place_in_list(asked))
     reading = in_time.with_dates_left_out(in_time.with_undated(reading, asked) if told is None else reading, asked)
     if told is None and is_now and (now := in_time.now(reading, asked)) is not reading:
@@ -157,11 +159,24 @@ def _read_in_time(
             session.read_as(rest := replace(rest, is_definition=False))
             return rest, ever
         read, told = without_time(asked, said)
-        rest = read_question(read)
-        made = in_time.at(planner(rest).plan(), rest, told)
+        rest = asked if said.kind == "age" else read_question(read)
+        made = in_time.age(said, asked) if rest is asked else in_time.at(planner(rest).plan(), rest, told)
         if made is not None:
             session.read_as(rest := replace(rest, is_definition=False))
             return rest, made
+    return None
+
+
+def _read_in_order(
+    asked: Form, planner: Callable[[Form], Planner], in_time: TimePlanner, session: Session
+) -> tuple[Form, PlannedReading] | None:
+    """Read what is before or after a named thing by the date of each; ``None`` where these do not tell."""
+    for said in times_said(asked):
+        if said.beside is not None and said.kind in {"before", "after"}:
+            rest = read_question(without_time(asked, said)[0])
+            if (made := in_time.moments.order(planner(rest).plan(), rest, said)) is not None:
+                session.read_as(rest := replace(rest, is_definition=False))
+                return rest, made
     return None
 
 

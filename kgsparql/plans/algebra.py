@@ -21,7 +21,7 @@ Kind = OneOf["number", "date", "time", "year", "duration", "months", "clock", "t
 """What a measure gives: two measures, or a measure and a value, are compared only if their kinds are alike."""
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
-Arithmetic = OneOf["+", "-", "*", "/", "round"]
+Arithmetic = OneOf["+", "-", "*", "/", "round", "years"]
 Summary = OneOf["sum", "avg", "min", "max"]
 Moment = OneOf["start", "end", "span"]
 TimeOrder = OneOf["before", "while", "after"]
@@ -66,7 +66,10 @@ class Summarised:
 
 @frozen
 class Calculated:
-    """Two numbers of an item, or two numbers, calculated into one; one is rounded to so many digits, a constant."""
+    """Two numbers of an item, or two numbers, calculated into one; one is rounded to so many digits, a constant.
+
+    Of two days, such as 20090131, ``years`` are the whole years by the first since the second.
+    """
 
     operator: Arithmetic
     left: Measure | Number
@@ -214,7 +217,7 @@ class Retired:
 class Held:
     """What a path leads to by facts that held at some time: by a predicate whose facts have dates, or over a node.
 
-    :param dates: where the dates stand. :param to: only these are led to.
+    :param dates: where the dates stand; ``ITSELF`` where the path leads to the date. :param to: only these are led to.
     :param first: it was not over before this day, such as 20090131, and had begun by the day ``last``; 0 for any.
     :param over_by: it was over before this day; 0 for any. :param with_undated: facts without dates are among them.
     """

@@ -27,7 +27,7 @@ from kgsparql.rdf.vocabulary import (
     statement_claim,
     statement_value,
 )
-from kgsparql.schema.dating import Joined
+from kgsparql.schema.dating import ITSELF, Joined
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _LAST_DAYS = (("^(-?[0-9]{4,})$", "$1-12"), ("^(-?[0-9]{4,}-[0-9]{2})$", "$1-31"))
@@ -83,8 +83,9 @@ def dated(to: Compiler, items: a.Held | a.Beside | a.Times, x: Variable) -> Grou
 
 def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable]:
     """Facts that lead to ``x`` and held then, and the variable of what stands for them, which has the dates."""
-    near, node = to.new("i"), to.new("i")
-    group = (*to.members(facts.start, near), *_stated_fact(to, near, facts.path, x, node))
+    near, node = to.new("i"), x if facts.dates == ITSELF else to.new("i")
+    stated = to.along(near, facts.path, x) if node is x else _stated_fact(to, near, facts.path, x, node)
+    group = (*to.members(facts.start, near), *stated)
     group += _ends_in(to, facts, x)
     if not (facts.first or facts.last or facts.over_by):
         return group, node
@@ -140,8 +141,10 @@ def _beside_others(to: Compiler, items: a.Beside, x: Variable) -> Group:
 
 def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
     """When facts began, were over, or both: the dates; of a Wikibase, texts as precise as it says these are."""
-    group, node = _facts_at(to, items.facts, to.new("i"))
     dates, of = items.facts.dates, items.of
+    group, node = _facts_at(to, items.facts, x if dates == ITSELF else to.new("i"))
+    if node == x:
+        return (*group, g.Filter(Apply("isLiteral", (x,))))
     moments: tuple[a.Moment, ...] = ("start", "end") if of == "span" else (of,)
     arms = list[Group]()
     for moment in moments:
@@ -159,7 +162,7 @@ def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
 def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]:
     """When a fact that leads to ``x`` began or was over, as a number; or how many years it lasted, until today."""
     group, node = _facts_at(to, measure.facts, x)
-    begun, over = to.new("d"), to.new("d")
+    begun, over = (node, node) if measure.facts.dates == ITSELF else (to.new("d"), to.new("d"))
     starts, ends = _date_of(to, measure.facts, node, "start", begun), _date_of(to, measure.facts, node, "end", over)
     until = Apply("IF", (Apply("BOUND", (over,)), Apply("STR", (over,)), Literal(today())))
     if measure.of == "years":
@@ -167,8 +170,8 @@ def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]
         years = Apply("/", (Apply("-", (ended, began)), _DAYS_OF_YEAR))
         # Of one without dates there would be no number, and so no longest of all.
         is_known = g.Filter(Apply(">=", (years, Literal(0))))
-        return (*group, *starts, g.Optional(ends), *first, *last, is_known), _to_tenths(years)
-    group += starts if measure.of == "start" else (g.Optional(ends),)
+        return (*group, *starts, *_if_known(ends), *first, *last, is_known), _to_tenths(years)
+    group += starts if measure.of == "start" else _if_known(ends)
     day = to.new("n")
     key = date_key(begun if measure.of == "start" else _last_day(until), DAY)
     return (*group, g.Bind(day, key), g.Filter(Apply("isNumeric", (day,)))), day
@@ -216,7 +219,9 @@ def _claimed_fact(to: Compiler, subject: Variable, direct: IRI, far: Variable, n
 
 
 def _date_of(to: Compiler, facts: a.Held, node: Variable, of: a.Moment, date: Variable) -> Group:
-    """The date at which a fact began, or was over; of what was at one time, that."""
+    """The date at which a fact began, or was over; of what was at one time, that; none of what leads to it itself."""
+    if node == date:
+        return ()
     paths = (*(facts.dates.began if of == "start" else facts.dates.over), *facts.dates.at)
     return _along_any(to, node, paths, date)
 
@@ -234,11 +239,15 @@ def _along_any(to: Compiler, node: Variable, paths: Sequence[PropertyPath], date
 
 def _day_of(to: Compiler, facts: a.Held, node: Variable, of: a.Moment) -> tuple[Group, Expression]:
     """The day on which a fact began, or was over, as a number; unbound where it is not known."""
-    date, day = to.new("d"), to.new("n")
+    date, day = node if facts.dates == ITSELF else to.new("d"), to.new("n")
     found = _date_of(to, facts, node, of, date)
     precise, text = _as_precise(to, facts, node, of, date)
     key = date_key(_last_day(text) if of == "end" else text, DAY)
-    return (g.Optional((*found, *precise)), g.Bind(day, key)), day
+    return (*_if_known((*found, *precise)), g.Bind(day, key)), day
+
+
+def _if_known(dates: Group) -> Group:
+    return (g.Optional(dates),) if dates else ()
 
 
 def _as_precise(to: Compiler, facts: a.Held, node: Variable, of: a.Moment, date: Variable) -> tuple[Group, Expression]:

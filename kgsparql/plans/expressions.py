@@ -228,6 +228,10 @@ def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measur
         whole = Apply("ROUND", (Apply("*", (one.key, power)),))
         value = Apply("/", (Apply("*", (whole, Literal("1.0", datatype=_DECIMAL))), power))
         return Measured(one.group, value, value)
+    if operator == "years":
+        days = Apply("-", (one.key, other.key))  # 20100301 less 19500201: the birthday was
+        value = Apply("FLOOR", (Apply("/", (Apply("*", (days, Literal("1.0", datatype=_DECIMAL))), Literal(10_000))),))
+        return Measured((*one.group, *other.group), value, value)
     if operator != "/":
         value = Apply(operator, (one.key, other.key))
         return Measured((*one.group, *other.group), value, value)

@@ -13,14 +13,15 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading, back
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
-from kgsparql.plans.type_check import mapped, parts
+from kgsparql.plans.moments import Moments
+from kgsparql.plans.type_check import mapped, parts, parts_of
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Literal, normalised
 from kgsparql.rdf.vocabulary import statement_claim
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import LEFT_OUT, left_out_at, uncomputed, undated, unsaid
 from kgsparql.reading.times import ASKED_TIMES, EVER, TimeSaid, WhileClause, clause_of, days_of, times_said, today
-from kgsparql.schema.dating import TIME_QUALIFIERS, Dates, dates_called, wikibase_dates
+from kgsparql.schema.dating import ITSELF, TIME_QUALIFIERS, Dates, dates_called, wikibase_dates
 
 _ORDERED = {
     "first": ("start", False),
@@ -28,6 +29,7 @@ _ORDERED = {
     "longest": ("years", True),
     "shortest": ("years", False),
 }
+_YEAR = 10_000  # between two days, as they are numbered
 
 _Change: TypeAlias = Callable[[Any], a.ItemSet]
 
@@ -39,6 +41,11 @@ class TimePlanner:
     view: KnownGraph
     fit: LabelFit
 
+    @property
+    def moments(self) -> Moments:
+        """What finds when something was by the dates of things."""
+        return Moments(self.view, self.fit)
+
     def at(self, reading: PlannedReading, asked: Form, said: TimeSaid) -> PlannedReading | None:
         """Return a reading of what held at a time that is said; ``None`` where the graph does not say when it did.
 
@@ -46,19 +53,61 @@ class TimePlanner:
         """
         if said.kind in ASKED_TIMES:
             return self._when_so(self._of_offices(reading, asked, has_time=True), asked, said.kind)
-        others = None if said.clause is None else self._facts_of(said.clause, asked)
+        others = None if said.clause is None else self._moment_of(said.clause, asked)
         if said.clause is not None and others is None:
-            return None
-        change = partial(self._at_time, said=said, asked=asked, others=others)
+            is_dated = self._over_facts(reading.plan, lambda facts: facts) is not None
+            return replace(reading, others=(), doubts=(*reading.doubts, undated())) if is_dated else None
+        change: _Change = partial(self._at_time, said=said, asked=asked, others=others)
         ahead: tuple[_Change, ...] = (change,)
         if said.kind == "now":
             change, ahead = partial(self._current, is_one=_asks_for_one(asked)), _NOW
+        if said.kind == "ordered":
+            change, ahead = _at_any_time_or_none, (_at_any_time_or_none,)
         reading = self._of_offices(reading, asked, has_time=True, ahead=ahead)
         plan = reading.plan
+        if (said.days != (0, 0) or others is not None) and any(map(self._has_date, parts_of(plan, a.Has))):
+            return None  # mayors that died before 2005
         made = self._over_facts(plan, change, ahead)
-        if made is None or self._path_with_dates(made) or self._is_not_told(plan, made, said):
+        if said.kind == "ordered" and isinstance(made, a.Held):
+            in_order = a.ItemTable(made, (), order_by=a.When(made), largest_first=False)
+            return replace(reading, plan=in_order, others=())
+        if made is None or said.kind == "ordered" or self._path_with_dates(made) or self._is_not_told(plan, made, said):
             return None
         return replace(reading, plan=made, others=())
+
+    def _has_date(self, part: a.Has) -> bool:
+        """Tell whether a part of a plan is that something has a date, whatever it is."""
+        uses = [use for use in self.view.uses(part.items) if use.path == part.path and part.to is None]
+        return any(use.kind != "item" and self.view.may_be("time", use) for use in uses)
+
+    def age(self, said: TimeSaid, asked: Form) -> PlannedReading | None:
+        """Read how old something was when it is said, or was so, or is today."""
+        rest = range(said.words.stop, len(asked.read.texts))
+        told = next((one for one in times_said(asked) if one.words == rest), None)
+        if not rest:
+            is_now = not asked.language.present_forms.isdisjoint(asked.read.texts)
+            return self.moments.age(said, asked, None, today() * is_now)
+        if told is not None and told.kind == "in" and told.days[1] - told.days[0] < _YEAR:
+            return self.moments.age(said, asked, None, told.days[1])
+        clause = clause_of(asked.read, said.words.stop) if told is None else told.clause
+        moment = None if clause is None else self._moment_of(clause, asked)
+        if moment is None or moment.dates.began != moment.dates.over:  # for years, and not on a day
+            return None
+        return self.moments.age(said, asked, moment, 0)
+
+    def _moment_of(self, clause: WhileClause, asked: Form) -> a.Held | None:
+        """The facts that a clause is of: a relation of two named things, or just its beginning or end; or a date."""
+        own, said = asked.language, {*clause.texts}
+        facts = self._facts_of(clause, asked)
+        if facts is None:
+            thing = a.Items((clause.names[0].entities[0].term,))
+            empty = own.light_words.union(own.pronouns, own.auxiliaries, own.making)
+            told = [text for text in clause.texts if text not in empty]
+            return self.moments.of_thing(thing, told)
+        if said.isdisjoint(own.becoming | own.entering | own.leaving):
+            return facts
+        dates = facts.dates.over if said & own.leaving else facts.dates.began
+        return replace(facts, dates=Dates(dates, dates)) if dates else None
 
     def ever(self, reading: PlannedReading, asked: Form) -> PlannedReading:
         """Return a reading of what held at any time: of an office, who held it."""
@@ -176,7 +225,7 @@ class TimePlanner:
         :param others: facts that held at the same time.
         """
         if others is not None:
-            return a.Beside(facts, "while", others)
+            return a.Beside(facts, said.kind, others)  # type: ignore[arg-type]
         first, last = said.days
         day, largest = _ORDERED.get(said.kind, ("", False))
         if day:
@@ -213,7 +262,8 @@ class TimePlanner:
         items = [own.items if isinstance(own, a.Exists | a.Count) else own for own in (plan, made)]
         if not all(isinstance(one, a.ItemSet) for one in items) or self.view.has_items(items[1]):
             return False
-        spans, undated = mapped(items[1], _spans_of), mapped(items[1], _with_undated)
+        spans = items[1].facts if isinstance(items[1], a.Beside) else items[1]
+        spans, undated = mapped(spans, _spans_of), mapped(items[1], _with_undated)
         self.view.look_for_items((spans, undated))
         if not self.view.has_items(spans):
             return True  # there are only single days, of which others may have been between
@@ -260,7 +310,8 @@ class TimePlanner:
         if len(clause.names) != 2:
             return None
         one, other = (a.Items((chunk.entities[0].term,)) for chunk in clause.names)
-        said = [text for text in clause.texts if text not in asked.language.light_words]
+        own = asked.language
+        said = [text for text in clause.texts if text not in own.light_words.union(own.pronouns, own.becoming)]
         found = []
         uses = {a.Ends(one, use.path): use for use in self.view.uses(one)}
         for part, facts, rest in self._dated_facts([*uses], 0, (partial(_leading_to, to=other),)):
@@ -358,13 +409,18 @@ def _at_any_time(part: Any) -> Any:
     return replace(part, first=-EVER, last=EVER, over_by=0) if isinstance(part, a.Held) else part
 
 
+def _at_any_time_or_none(facts: a.Held) -> a.Held:
+    return replace(facts, first=-EVER, last=EVER, with_undated=True)
+
+
 def _leading_to(facts: a.Held, to: a.ItemSet) -> a.Held:
     return replace(facts, first=-EVER, last=EVER, to=to)
 
 
 def _spans_of(part: Any) -> Any:
     """Return those facts that began and were over, and did not happen on a day."""
-    return _at_any_time(replace(part, dates=replace(part.dates, at=()))) if isinstance(part, a.Held) else part
+    is_date = not isinstance(part, a.Held) or part.dates == ITSELF
+    return part if is_date else _at_any_time(replace(part, dates=replace(part.dates, at=())))
 
 
 _NOW: tuple[_Change, ...] = (_spans_of, _holding_now)

@@ -342,7 +342,7 @@ def _best_compared(
     facts = []
     for some in (named, next_named):
         own = a.Top(a.Both((plan.items, a.Items(some[:_MOST_BESIDE]))), plan.measure, 1, plan.largest)
-        (witness,) = witnesses(own, vocabulary=vocabulary, limit=_MOST_BESIDE)
+        witness, *_ = witnesses(own, vocabulary=vocabulary, limit=_MOST_BESIDE)
         solutions = graph.select(witness.query) if some else ()
         facts.append(tuple(dict.fromkeys(triple for solution in solutions for triple in witness.triples(solution))))
     return Compared(tuple(following.items()), size, (facts[0], facts[1]))

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from kgsparql.dataclasses import replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import Clause, Phrase
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.times import EVER
+from kgsparql.schema.dating import ITSELF, TIME_QUALIFIERS, role_of
 
 _ASKED = {"start": "since when", "end": "until when", "span": "from when to when"}
+Noun: TypeAlias = Callable[[PropertyPath], str]
+"""What is at the end of a path, as a noun."""
 _OF_ORDER = {
     ("start", False): "first", ("start", True): "last", ("end", True): "last", ("end", False): "first",
     ("years", True): "longest", ("years", False): "shortest",
 }  # fmt: skip
 
 
-def phrase_of_facts(items: Any, phrase: Callable[[Any], Phrase]) -> Phrase:
+def phrase_of_facts(items: Any, phrase: Callable[[Any], Phrase], noun: Noun) -> Phrase:
     """Make the phrase of what facts with dates lead to, or of their dates."""
     match items:
         case a.Held(start, path, _, first, last, over_by, _, to):
@@ -34,10 +38,13 @@ def phrase_of_facts(items: Any, phrase: Callable[[Any], Phrase]) -> Phrase:
             return phrase(found_beside)
         case a.Beside(facts, order, others):
             whom = f"{phrase(others.to or others):in_number}"
-            if (others.start, others.path) != (facts.start, facts.path):
-                others_all = phrase(a.Ends(others.start, others.path))
-                return _at_time(phrase(facts), f"{order} {whom} was one of {others_all:definite}")
-            return _at_time(phrase(facts), f"{'at the same time as' if order == 'while' else order} {whom}")
+            said = f"{'at the same time as' if order == 'while' else order} {whom}"
+            if others.dates == ITSELF:
+                date = f"the {noun(others.path)} of {phrase(others.start):in_number}"
+                said = f"{'at' if order == 'while' else order} {date}"
+            elif (others.start, others.path) != (facts.start, facts.path):
+                said = f"{order} {whom} was one of {phrase(a.Ends(others.start, others.path)):definite}"
+            return _at_time(phrase(facts), said)
         case a.Times(a.Held() as facts, of):
             whose, ends = phrase(facts.to), phrase(a.Ends(facts.start, facts.path))
             text = f"{_ASKED[of]} {whose:in_number} was one of {ends:definite}"
@@ -54,10 +61,27 @@ def _at_time(found: Phrase, said: str) -> Phrase:
     return replace(found, clauses=(*clauses, replace(last, text=f"{last.text} {said}".strip())))
 
 
-def length_in_words(whose: Phrase, facts: a.Held, phrase: Callable[[Any], Phrase]) -> str:
-    """Say of how long something was so."""
+def time_in_words(whose: Phrase, when: a.When, phrase: Callable[[Any], Phrase], noun: Noun) -> str:
+    """Say for how long something was so, or on which day it began, was over, or was."""
+    facts, dates = when.facts, when.facts.dates
+    if dates == ITSELF:
+        return f"the {noun(facts.path)} of {phrase(facts.start):in_number}"
     ends = phrase(a.Ends(facts.start, facts.path))
-    return f"for how many years, of those with dates, {whose:in_number} was one of {ends:definite}"
+    if when.of == "years":
+        return f"for how many years, of those with dates, {whose:in_number} was one of {ends:definite}"
+    date, *_ = (*(dates.began if when.of == "start" else dates.over), *dates.at)
+    is_over = any(step.predicate == TIME_QUALIFIERS[1] or role_of(step.predicate) == "until" for step in date.steps)
+    return f"the day {_ASKED['end' if is_over else 'start']} {whose:in_number} was one of {ends:definite}"
+
+
+def years_in_words(later: str | int, earlier: str | int) -> str:
+    """Say which years are counted from one day, or what is said of it, to another.
+
+    >>> years_in_words(20_100_301, "the birth date of Cy Dunn")
+    'the whole years from the birth date of Cy Dunn to 2010-03-01'
+    """
+    first, last = (_written_day(one) if isinstance(one, int) else one for one in (earlier, later))
+    return f"the whole years from {first} to {last}"
 
 
 def _in_span(first: int, last: int, over_by: int, *, is_now: bool) -> str:
@@ -68,7 +92,7 @@ def _in_span(first: int, last: int, over_by: int, *, is_now: bool) -> str:
     >>> _in_span(20_091_232, 99_991_231, 0, is_now=False), _in_span(20_120_501, 20_120_501, 0, is_now=False)
     ('after 2009', 'on 2012-05-01')
     """
-    if is_now:
+    if is_now and first != -EVER:
         return f"today, {_written_day(last)}" if first else "until today"
     if over_by:
         return f"until {_written_day(over_by - 1)}" if first else "that was over before today"

@@ -33,7 +33,7 @@ from kgsparql.plans.english import (
     reached,
     say,
 )
-from kgsparql.plans.time_words import length_in_words, phrase_of_facts
+from kgsparql.plans.time_words import phrase_of_facts, time_in_words, years_in_words
 from kgsparql.plans.type_check import UNITS, parts, without_places
 from kgsparql.rdf.literals import duration_of, number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
@@ -99,7 +99,7 @@ class Writer:
 
     label: Label
 
-    def said(self, part: Any, case: str = "") -> str:
+    def said(self, part: Any, case: str = "") -> str:  # noqa: PLR0911 - one arm a form
         """A part of a plan, by the rule of its type; in a case that phrases have, or by another rule.
 
         >>> Writer(str).said(a.Constant(Decimal(12000)))
@@ -108,8 +108,11 @@ class Writer:
         match part:
             case a.Not(a.Exists() as inner):
                 return self.word(inner, "none")
-            case a.SummaryOf(_, items, a.When(facts)):
-                return length_in_words(self.phrase(items), facts, self.phrase)
+            case a.SummaryOf(_, items, a.When() as when):
+                return time_in_words(self.phrase(items), when, self.phrase, self._noun)
+            case a.Calculated("years", left, right):
+                days = (int(one.value) if isinstance(one, a.Constant) else self.said(one) for one in (left, right))
+                return years_in_words(*days)
             case a.Compares(a.Count(items), comparison, a.Constant(value)):
                 return _so_many("there", self.phrase(items), comparison, str(value))
             case a.Column(name) if not case:
@@ -183,7 +186,11 @@ class Writer:
                 found = reduce(reached, self.relations(path), self.phrase(start))
                 return replace(found, is_one=found.is_one and path.steps[-1].direction == "forward")
             case a.Where():
-                return phrase_of_facts(items, self.phrase) if isinstance(items.measure, a.When) else self._where(items)
+                return (
+                    phrase_of_facts(items, self.phrase, self._noun)
+                    if isinstance(items.measure, a.When)
+                    else self._where(items)
+                )
             case a.Named(inner, word):
                 return self.phrase(inner).with_clause(Clause(f'with the word "{word}" in their name'))
             case a.Has(inner, path, to):
@@ -193,7 +200,7 @@ class Writer:
             case a.Both(sets) | a.Either(sets):
                 return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
             case a.Held() | a.Beside() | a.Times() | a.Top(measure=a.When()) | a.Minus(a.Held() | a.Beside()):
-                return phrase_of_facts(items, self.phrase)
+                return phrase_of_facts(items, self.phrase, self._noun)
             case a.Minus(inner, without):
                 return minus(self.phrase(inner), self.phrase(without))
             case a.Current(inner) | a.Once(inner) | a.Retired(inner):
@@ -303,6 +310,8 @@ def is_time(measure: a.Measure | a.Number | None, label: Label, value: object = 
     (True, False)
     """
     measure = getattr(measure, "measure", measure)
+    if isinstance(measure, a.When):
+        return measure.of != "years"
     if not isinstance(measure, a.Value) or measure.kind != "number":
         return getattr(measure, "kind", "") in {"date", "time", "year", "clock"}
     is_year = not isinstance(value, Literal) or re.fullmatch(r"[12]\d{3}", value.value) is not None

@@ -20,7 +20,7 @@ from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Triple, validated
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
     "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isBlank", "isLiteral", "isNumeric",
-    "sameTerm", "ROUND", "BOUND", "DATATYPE", "decimal", "integer", "dateTime",
+    "sameTerm", "ROUND", "FLOOR", "BOUND", "DATATYPE", "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 

@@ -26,15 +26,14 @@ class WhileClause:
     texts: tuple[str, ...]
 
 
-def clause_of(read: Chunked, start: int = 0) -> WhileClause:
-    """Make a clause of the words from a place on; the first name before it is in it, too, where it has but one."""
+def clause_of(read: Chunked, start: int = 0, stop: int | None = None) -> WhileClause:
+    """Make a clause of the words at some places; the first other name is in it, too, where it has at most one."""
+    places = range(len(read.texts))[start:stop]
     named = [chunk for chunk in read.chunks if chunk.entities and chunk.is_name]
-    names = [chunk for chunk in named if chunk.start >= start]
-    names += [chunk for chunk in named if chunk.start < start][: len(names) == 1]
+    names = [chunk for chunk in named if chunk.start in places]
+    names += [chunk for chunk in named if chunk.start not in places][: len(names) < 2]
     taken = {at for chunk in names for at in chunk.span}
-    return WhileClause(
-        tuple(names), tuple(text for at, text in enumerate(read.texts) if at >= start and at not in taken)
-    )
+    return WhileClause(tuple(names), tuple(read.texts[at] for at in places if at not in taken))
 
 
 @frozen
@@ -42,8 +41,8 @@ class TimeSaid:
     """When something is asked to hold.
 
     :param kind: `in`, `throughout`, `opening`, `closing`, `before`, `by`, `after`, `since`, `until`, `while`, `now`,
-        `former`, `previous`, `first`, `last`, `longest`, `shortest`, `any`; or `start`, `end`, `span`, `years`, where
-        the time is what is asked for.
+        `former`, `previous`, `first`, `last`, `longest`, `shortest`, `ordered`, `any`; or `start`, `end`, `span`,
+        `years`, `age`, where the time is what is asked for.
     :param words: their positions. :param days: of the date that is named. :param beside: what is named instead.
     :param clause: what was so at the same time. :param is_verb: the first word is the verb, and `was` is in its place.
     :param is_beginning: it became so then.
@@ -78,8 +77,6 @@ def times_said(asked: Form) -> Iterator[TimeSaid]:
     named = {at for chunk in asked.read.chunks if chunk.is_name for at in chunk.span}
     at = 0
     while at < len(asked.read.texts):
-        if at and asked.read.texts[at] in asked.language.while_words:
-            yield TimeSaid("while", range(at, len(asked.read.texts)), clause=clause_of(asked.read, at + 1))
         found = next(
             (one for form in _time_forms(asked.language) if (one := _read_form(form, at, asked, chunks, named))), None
         )
@@ -114,18 +111,18 @@ def without_time(asked: Form, said: TimeSaid) -> tuple[Chunked, TimeSaid]:
 def days_of(chunk: Chunk) -> Days | None:
     """Return the days that the words of a chunk name, all of a month or of years; ``None`` where these are no time."""
     if chunk.date is not None:
-        begin = _days_of_date(chunk.date)
+        begin = days_of_date(chunk.date)
     elif chunk.number is not None and chunk.may_be_years:
         begin = int(chunk.number) * 10_000, int(chunk.number) * 10_000 + 1231
     else:
         return None
     if begin is None or chunk.last is None:
         return begin
-    end = _days_of_date(chunk.last) if isinstance(chunk.last, Literal) else (0, int(chunk.last) * 10_000 + 1231)
+    end = days_of_date(chunk.last) if isinstance(chunk.last, Literal) else (0, int(chunk.last) * 10_000 + 1231)
     return None if end is None else (begin[0], end[1])
 
 
-def _days_of_date(date: Literal) -> Days | None:
+def days_of_date(date: Literal) -> Days | None:
     """Return the first and the last day of a date, a month or a year."""
     year, *rest = date.value.partition("T")[0].split("-")
     if not (year.isdecimal() and all(part.isdecimal() for part in rest)):
@@ -148,8 +145,10 @@ def _read_form(
 ) -> TimeSaid | None:
     """Read a form at a place; ``None`` where its words do not stand there."""
     words, kind = form
-    at, days, beside = start, (0, 0), None
+    at, days, beside, texts = start, (0, 0), None, asked.read.texts
     for word in words:
+        if word == "NAME" and texts[at : at + 1] and texts[at] in asked.language.definites:
+            at += 1  # before the Battle of Velk
         chunk = chunks.get(at)
         match word:
             case "DATE" if chunk is not None and (own := days_of(chunk)) is not None:
@@ -159,11 +158,30 @@ def _read_form(
                 at, days = chunk.end, (year * 10_000, year * 10_000 + 1231)
             case "NAME" if chunk is not None and chunk.entities:
                 at, beside = chunk.end, chunk
+            case "CLAUSE":
+                return _with_clause(kind, start, at, asked)
             case _ if at < len(asked.read.texts) and at not in named and asked.read.texts[at] in _words_of(word):
                 at += 1
             case _:
                 return None
     return TimeSaid(kind, range(start, at), days, beside, is_verb=words[0].endswith(">was"))
+
+
+def _with_clause(kind: str, start: int, at: int, asked: Form) -> TimeSaid | None:
+    """Read what was so at a time: all that follows, or what stands before the question; ``None`` where that is none."""
+    own, texts, stop = asked.language, asked.read.texts, len(asked.read.texts)
+    if not start:
+        stop = next((place for place in range(at, stop) if texts[place] in own.question_words), at)
+    clause = clause_of(asked.read, at, stop)
+    has_subject = any(at <= name.start < stop for name in clause.names) or not own.pronouns.isdisjoint(clause.texts)
+    is_whole = clause.names and has_subject and says_more(clause, asked)
+    return TimeSaid(kind, range(start, stop), clause=clause) if is_whole else None
+
+
+def says_more(clause: WhileClause, asked: Form) -> bool:
+    """Tell whether a clause says of what it names what happened, or was so."""
+    own = asked.language
+    return not own.auxiliaries.union(own.light_words, own.pronouns).issuperset(clause.texts)
 
 
 def _words_of(word: str) -> list[str]:

@@ -55,6 +55,10 @@ class Dates:
         return Dates(*(tuple(dict.fromkeys((*one, *more))) for one, more in each))
 
 
+ITSELF = Dates(at=(PropertyPath(()),))
+"""The dates of facts that lead to a date: it is when they were so."""
+
+
 @frozen
 class Dating:
     """How what a predicate says is dated.

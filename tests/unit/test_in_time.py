@@ -15,8 +15,9 @@ PREFIXES = """
 :Ferry a rdfs:Class ; rdfs:label "ferry" . :Person a rdfs:Class ; rdfs:label "person" .
 :auk a :Ferry ; rdfs:label "Auk" ; :built "1988"^^xsd:gYear . :tern a :Ferry ; rdfs:label "Tern" .
 :knot a :Ferry ; rdfs:label "Knot" .
-:built rdfs:label "year built" . :born rdfs:label "birth date" .
-:ida a :Person ; rdfs:label "Ida Moss" ; :born "2003-04-05"^^xsd:date . :ben a :Person ; rdfs:label "Ben Rusk" .
+:built rdfs:label "year built" . :born rdfs:label "birth date" . :died rdfs:label "date of death" .
+:ida a :Person ; rdfs:label "Ida Moss" ; :born "2003-04-05"^^xsd:date .
+:ben a :Person ; rdfs:label "Ben Rusk" ; :born "1980-09-04"^^xsd:date ; :died "2013-05-01"^^xsd:date .
 :ola a :Person ; rdfs:label "Ola Berg" . :una a :Person ; rdfs:label "Una Lee" .
 :captain rdfs:label "captain" . :from rdfs:label "from" . :until rdfs:label "until" .
 """
@@ -51,7 +52,12 @@ STATEMENTS = """
 wd:P9 a wikibase:Property ; rdfs:label "captain"@en ; wikibase:directClaim wdt:P9 ; wikibase:claim p:P9 .
 wd:Q1 rdfs:label "Auk"@en ; wdt:P9 wd:Q3 , wd:Q4 , wd:Q5 ; p:P9 s:a , s:b , s:c , s:d .
 wd:Q2 rdfs:label "Tern"@en ; wdt:P9 wd:Q4 , wd:Q6 ; p:P9 s:e , s:f .
-wd:Q3 rdfs:label "Ida Moss"@en . wd:Q4 rdfs:label "Ben Rusk"@en . wd:Q5 rdfs:label "Ola Berg"@en .
+wd:P5 a wikibase:Property ; rdfs:label "date of birth"@en ; wikibase:directClaim wdt:P5 ; wikibase:claim p:P5 .
+wd:P6 a wikibase:Property ; rdfs:label "date of death"@en ; wikibase:directClaim wdt:P6 ; wikibase:claim p:P6 .
+wd:Q3 rdfs:label "Ida Moss"@en ; wdt:P5 "2003-04-05T00:00:00Z"^^xsd:dateTime .
+wd:Q4 rdfs:label "Ben Rusk"@en ; wdt:P5 "1980-09-04T00:00:00Z"^^xsd:dateTime ;
+  wdt:P6 "2013-05-01T00:00:00Z"^^xsd:dateTime .
+wd:Q5 rdfs:label "Ola Berg"@en .
 wd:Q6 rdfs:label "Una Lee"@en . wd:Q7 rdfs:label "Knot"@en ; wdt:P9 wd:Q3 ; p:P9 s:g .
 s:g ps:P9 wd:Q3 ; wikibase:rank wikibase:NormalRank .
 s:a ps:P9 wd:Q3 ; wikibase:rank wikibase:NormalRank ; pq:P580 "1999-01-01T00:00:00Z"^^xsd:dateTime ; pqv:P580 s:v ;
@@ -92,6 +98,14 @@ ASKED = [
     ("How long was Una Lee captain of the Tern?", {"22"}),
     ("Was Ben Rusk captain of the Auk in 2003?", {"no"}),
     ("Was Ben Rusk captain of the Auk in 2008?", {"yes"}),
+    ("Was Ben Rusk captain of the Auk before he was captain of the Tern?", {"yes"}),
+    ("Who was captain of the Tern when Ida Moss was born?", {"Una Lee"}),
+    ("When Ben Rusk became captain of the Auk, who was captain of the Tern?", {"Una Lee"}),
+    ("Who was captain of the Auk after Ben Rusk died?", set()),  # the last began in 2012
+    ("How old was Ben Rusk in 2010?", {"30"}),
+    ("How old was Ben Rusk on 3 September 2010?", {"29"}),
+    ("At what age did Ben Rusk die?", {"32"}),
+    ("How old was Ben Rusk when he became captain of the Auk?", {"24"}),
 ]
 
 

@@ -1,0 +1,90 @@
+"""Ages, and what was before what, by the dates of things."""
+
+import pytest
+
+import kgsparql
+
+BATTLES = """
+@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Battle a rdfs:Class ; rdfs:label "battle" . :Person a rdfs:Class ; rdfs:label "person" .
+:Term a rdfs:Class ; rdfs:label "term" . :date rdfs:label "date" . :place rdfs:label "place" .
+:born rdfs:label "born" . :died rdfs:label "died" . :age rdfs:label "age" .
+:mayor rdfs:label "mayor" . :town rdfs:label "town" . :from rdfs:label "from" . :until rdfs:label "until" .
+:velk a :Battle ; rdfs:label "Battle of Velk" ; :date "1410-07-15"^^xsd:date ; :place :belm .
+:sorn a :Battle ; rdfs:label "Battle of Sorn" ; :date "1420-03-01"^^xsd:date ; :place :belm .
+:tarn a :Battle ; rdfs:label "Battle of Tarn" ; :date "1390-09-09"^^xsd:date .
+:ulm a :Battle ; rdfs:label "Battle of Ulm Hill" ; :date "1420"^^xsd:gYear .
+:belm rdfs:label "Belm" . :bob a :Person ; rdfs:label "Bob Hay" ; :age 34 .
+:cy a :Person ; rdfs:label "Cy Dunn" ; :born "1950-02-01"^^xsd:date ; :died "2010-03-01"^^xsd:date .
+:ann a :Person ; rdfs:label "Ann Lee" ; :born "1960-05-04"^^xsd:date . :zed a :Person ; rdfs:label "Zed Pratt" .
+:kit a :Person ; rdfs:label "Kit Orr" ; :died "1999-12-31"^^xsd:date .
+:t1 a :Term ; :town :belm ; :mayor :kit ; :from "1978-01-01"^^xsd:date ; :until "1988-12-31"^^xsd:date .
+:t2 a :Term ; :town :belm ; :mayor :cy ; :from "1989-01-01"^^xsd:date ; :until "1999-12-31"^^xsd:date .
+:t3 a :Term ; :town :belm ; :mayor :ann ; :from "2000-01-01"^^xsd:date .
+"""
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    path = tmp_path_factory.mktemp("battles") / "battles.ttl"
+    path.write_text(BATTLES, encoding="utf-8")
+    with kgsparql.open(path, embedder="none") as graph:
+        yield graph
+
+
+@pytest.mark.parametrize(
+    ("question", "gold"),
+    [
+        ("How old was Ann Lee in 1995?", "35"),
+        ("How old was Ann Lee on 3 May 1990?", "29"),
+        ("How old was Cy Dunn when he died?", "60"),
+        ("At what age did Cy Dunn die?", "60"),
+        ("How old was Ann Lee when Cy Dunn died?", "49"),
+        ("How old was Cy Dunn when he became mayor of Belm?", "38"),
+        ("How old is Bob Hay?", "34"),
+        ("Wie alt war Cy Dunn, als er starb?", "60"),
+        ("Quel âge avait Ann Lee en 1995 ?", "35"),
+        ("¿Qué edad tenía Ann Lee en 1995?", "35"),
+        ("Was the Battle of Velk before the Battle of Sorn?", "true"),
+        ("Did the Battle of Tarn happen after the Battle of Velk?", "false"),
+        ("Which battles took place before the Battle of Velk?", "Battle of Tarn"),
+        ("What was the last battle before the Battle of Ulm Hill?", "Battle of Velk"),
+        ("List the battles at Belm in chronological order.", "Battle of Velk; Battle of Sorn"),
+        ("List the mayors of Belm in order.", "Kit Orr; Cy Dunn; Ann Lee"),
+        ("When Cy Dunn died, who was mayor of Belm?", "Ann Lee"),
+        ("Which mayors of Belm died before 2005?", "Kit Orr"),
+    ],
+)
+def test_what_is_computed_of_dates(graph, question, gold):
+    answer = graph.ask(question)
+    assert answer.sure, answer.text
+    said = answer.value.value if answer.value is not None else "; ".join(one.label for one in answer.best)
+    assert said == gold, answer.text
+    assert all(one.verified for item in answer.evidence for one in item.triples)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How old is Cy Dunn?",  # who is no more
+        "How old was Cy Dunn in 2015?",
+        "How old was Ann Lee in 1950?",
+        "How old was Zed Pratt in 1995?",
+        "How old was Cy Dunn when he was mayor of Belm?",  # for years
+        "Was the Battle of Ulm Hill before the Battle of Sorn?",  # in the same year, and no day is known
+        "What was the last battle before the Battle of Sorn?",
+        "Who was mayor of Belm when Zed Pratt was born?",
+        "How old was Bob Hay in 1995?",  # his age is stated, and not of when
+    ],
+)
+def test_what_dates_do_not_tell_is_no_sure_answer(graph, question):
+    answer = graph.ask(question)
+    assert not answer.sure, answer.text
+
+
+def test_an_age_cites_both_dates(graph):
+    answer = graph.ask("How old was Cy Dunn when he became mayor of Belm?")
+    cited = {str(one.triple.object) for item in answer.evidence for one in item.triples}
+    assert any("1950-02-01" in text for text in cited), cited
+    assert any("1989-01-01" in text for text in cited), cited
