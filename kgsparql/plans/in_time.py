@@ -236,7 +236,8 @@ class TimePlanner:
             if asked.asks == "ask":
                 return found
             found = a.Minus(found, thing)
-            return found if said.kind == "while" else a.Top(found, a.When(facts, "start"), 1, said.kind == "before")
+            is_any = said.kind == "while" or not _asks_for_one(asked)
+            return found if is_any else a.Top(found, a.When(facts, "start"), 1, said.kind == "before")
         if said.kind == "previous":
             return a.Top(replace(facts, over_by=today()), a.When(facts, "end"), 1, largest=True)
         if said.kind == "former":

@@ -54,6 +54,8 @@ def graph(tmp_path_factory):
         ("List the mayors of Belm in order.", "Kit Orr; Cy Dunn; Ann Lee"),
         ("When Cy Dunn died, who was mayor of Belm?", "Ann Lee"),
         ("Which mayors of Belm died before 2005?", "Kit Orr"),
+        ("How many mayors did Belm have before Ann Lee?", "2"),
+        ("Who became mayor of Belm in the 1980s?", "Cy Dunn"),
     ],
 )
 def test_what_is_computed_of_dates(graph, question, gold):
@@ -75,6 +77,7 @@ def test_what_is_computed_of_dates(graph, question, gold):
         "Was the Battle of Ulm Hill before the Battle of Sorn?",  # in the same year, and no day is known
         "What was the last battle before the Battle of Sorn?",
         "Who was mayor of Belm when Zed Pratt was born?",
+        "Which mayors of Belm served less than 11 years?",
         "How old was Bob Hay in 1995?",  # his age is stated, and not of when
     ],
 )
