@@ -36,7 +36,7 @@ from kgsparql.rdf.vocabulary import (
     TAXONOMY,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, unsaid
+from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, undated, unsaid
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.times import times_said
 
@@ -99,6 +99,16 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     whole, roots = " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield other_kind(closing[0], quoted(steps[-1]))
+
+
+def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
+    """Doubt that there is nothing where things are met with values: mayors with the day on which Ann was born."""
+    profiler = common_profiler(session)
+    for both in parts_of(plan, a.Both):
+        steps = [one.path.steps[-1] for one in both.sets if isinstance(one, a.Ends)]
+        kinds = {profiler.at_ends(step.predicate).kind for step in steps if step.direction == "forward"}
+        if "item" in kinds and kinds & {"date", "time"}:
+            yield undated()
 
 
 def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from kgsparql.answering.answer import Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, with_rows
 from kgsparql.answering.confidence import support_of_plan
-from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of
+from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of, value_gaps
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
@@ -377,7 +377,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if is_no and any(one.every is not None and found.asked.asks == "count" for one in subjects):
         names = (*names, rival("any", "all"))  # how many templates do all documents use
     sort = sort_gap_of(session.question, computed.items, (), session)
-    kinds = [] if sort is None else [sort]
+    kinds = [*([] if sort is None else [sort]), *(value_gaps(computed.plan, session) if is_no else ())]
     last = session.compared_labels([match.path.last for match in found.reading.how], in_grace=True)
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))

@@ -17,7 +17,7 @@ from kgsparql.plans.moments import Moments
 from kgsparql.plans.type_check import mapped, parts, parts_of
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Literal, normalised
-from kgsparql.rdf.vocabulary import statement_claim
+from kgsparql.rdf.vocabulary import RDF_TYPE, statement_claim
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import LEFT_OUT, left_out_at, uncomputed, undated, unsaid
 from kgsparql.reading.times import ASKED_TIMES, EVER, TimeSaid, WhileClause, clause_of, days_of, times_said, today
@@ -55,8 +55,7 @@ class TimePlanner:
             return self._when_so(self._of_offices(reading, asked, has_time=True), asked, said.kind)
         others = None if said.clause is None else self._moment_of(said.clause, asked)
         if said.clause is not None and others is None:
-            is_dated = self._over_facts(reading.plan, lambda facts: facts) is not None
-            return replace(reading, others=(), doubts=(*reading.doubts, undated())) if is_dated else None
+            return None
         change: _Change = partial(self._at_time, said=said, asked=asked, others=others)
         ahead: tuple[_Change, ...] = (change,)
         if said.kind == "now":
@@ -333,6 +332,9 @@ class TimePlanner:
             if isinstance(part, a.Has) and part.to is not None:
                 others = over(a.Ends(part.to, back(part.path)))
                 return part if isinstance(others, a.Ends) else a.Both((part.items, others))
+            if isinstance(part, a.Instances) and RDF_TYPE in self.view.profiler.vocabulary.dated:
+                dated = over(a.Ends(a.Items((part.of,)), Step(RDF_TYPE, "inverse").path))
+                return part if isinstance(dated, a.Ends) else dated
             if not isinstance(part, a.Ends):
                 return part
             for at in range(len(part.path.steps)):

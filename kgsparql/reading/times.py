@@ -174,7 +174,9 @@ def _with_clause(kind: str, start: int, at: int, asked: Form) -> TimeSaid | None
         stop = next((place for place in range(at, stop) if texts[place] in own.question_words), at)
     clause = clause_of(asked.read, at, stop)
     has_subject = any(at <= name.start < stop for name in clause.names) or not own.pronouns.isdisjoint(clause.texts)
-    is_whole = clause.names and has_subject and says_more(clause, asked)
+    has_verb = any(text in own.auxiliaries | own.verbs or own.is_participle(text) for text in clause.texts)
+    is_name = kind != "while" and not (has_verb and says_more(clause, asked))  # before Ann Lee, before Ann was
+    is_whole = clause.names and has_subject and not is_name
     return TimeSaid(kind, range(start, stop), clause=clause) if is_whole else None
 
 
