@@ -91,3 +91,27 @@ def test_an_age_cites_both_dates(graph):
     cited = {str(one.triple.object) for item in answer.evidence for one in item.triples}
     assert any("1950-02-01" in text for text in cited), cited
     assert any("1989-01-01" in text for text in cited), cited
+
+
+MEMBERS = """
+@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Member a rdfs:Class ; rdfs:label "member" . :from rdfs:label "from" . :until rdfs:label "until" .
+:ann rdfs:label "Ann Lee" ; a :Member {| :from "1990"^^xsd:gYear ; :until "1999"^^xsd:gYear |} .
+:cy rdfs:label "Cy Dunn" ; a :Member {| :from "1995"^^xsd:gYear |} .
+"""
+
+
+def test_what_is_of_a_class_for_a_time_is_not_of_it_after(tmp_path):
+    path = tmp_path / "members.ttl"
+    path.write_text(MEMBERS, encoding="utf-8")
+    with kgsparql.open(path, embedder="none") as graph:
+        for question, gold in (
+            ("Who was a member in 1997?", {"Ann Lee", "Cy Dunn"}),
+            ("Which members are there?", {"Cy Dunn"}),
+            ("Is Ann Lee a member?", {"false"}),
+        ):
+            answer = graph.ask(question)
+            said = {answer.value.value} if answer.value is not None else {one.label for one in answer.best}
+            assert answer.sure, answer.text
+            assert said == gold, answer.text
