@@ -105,7 +105,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
     if told is None and (plain := plan(asked).plan()).doubts:
         told = _read_in_order(asked, plan, in_time, session)
     asked, reading = told or (asked, plain)
-    reading = ListMembers(profiler).read(reading, _place_in_list(asked))
+    reading = ListMembers(profiler).read(reading, asked.place_in_list)
     reading = in_time.with_dates_left_out(in_time.with_undated(reading, asked) if told is None else reading, asked)
     if told is None and is_now and (now := in_time.now(reading, asked)) is not reading:
         reading, asked = now, replace(asked, is_definition=False)
@@ -210,18 +210,6 @@ def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedRea
         if found := sorted((one for one in texts if str(one.language).partition("-")[0] == tag), key=str):
             return replace(reading, plan=a.Both((own, a.Items(tuple(found)))), others=())
     return reading if isinstance(plan, a.Items) else None
-
-
-def _place_in_list(asked: Form) -> tuple[int, int] | None:
-    """Find the word that says which of several in their order is asked for, and which that is."""
-    texts, own = asked.read.texts, asked.language
-    for phrase in asked.phrases:
-        if (one := phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
-            return one.position, -one.rank if one.is_largest else one.rank - 1
-        for place in (p for own in phrase.chunks if not own.is_name for p in own.span):
-            if texts[place] in own.ordinals:
-                return place, own.ordinals[texts[place]] - 1
-    return None
 
 
 def _read_event(asked: Form, reading: PlannedReading, session: Session) -> QuestionRead:

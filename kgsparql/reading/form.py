@@ -121,6 +121,18 @@ class Form:
         return found
 
     @property
+    def place_in_list(self) -> tuple[int, int] | None:
+        """The word that says which of several in their order is asked for, and which that is; -1 for the last."""
+        texts, own = self.read.texts, self.language
+        for phrase in self.phrases:
+            if (one := phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
+                return one.position, -one.rank if one.is_largest else one.rank - 1
+            for place in (p for chunk in phrase.chunks if not chunk.is_name for p in chunk.span):
+                if texts[place] in own.ordinals:
+                    return place, own.ordinals[texts[place]] - 1
+        return None
+
+    @property
     def positions(self) -> set[int]:
         """The positions of all words that stand in a clause."""
         return positions_in(tuple(getattr(self, name) for name in _CLAUSES))
