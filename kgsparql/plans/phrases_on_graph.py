@@ -27,7 +27,7 @@ from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
-from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity, positions_of_phrase
+from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity, positions_in
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out, left_out_at, may_mean
 
@@ -60,7 +60,7 @@ class Phrases(NamedWords):
         unused = [*(phrase.quantity.positions if phrase.quantity and not is_sample else ())]
         unused += [one[0] for one in (phrase.most, phrase.summary) if one]
         if phrase.of is not None and phrase.of.is_empty:  # no noun that something is said of
-            unused += sorted(positions_of_phrase(phrase.of))
+            unused += sorted(positions_in(phrase.of))
         found = [one.doubted(left_out("not")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
