@@ -20,7 +20,7 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal, Triple, iris_in, local_name, printable
+from kgsparql.rdf.terms import Literal, Triple, iris_in, local_name, printable, whole_number
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
@@ -159,8 +159,14 @@ def _computed_draft(
     return Draft(f"{text} [{COMPUTED_MARKER}]\n({shown}{why})", answers, (claim,), sufficient=True)
 
 
+def _size(found: Computed) -> int:
+    return len(found.items) if found.value is None else whole_number(found.value)
+
+
 def _why_nothing(found: Computed, label: Label, session: Session) -> str:
-    """Say which part of a plan has no items, or that all have some and none is of all."""
+    """Say which part of a plan has no items, that all have some and none is of all, or how many are found directly."""
+    if found.directly is not None and found.directly != _size(found):
+        return f"; {found.directly:,} {session.say('of them directly')}"
     part, whole = found.empty_part, found.plan.items if isinstance(found.plan, a.Count | a.Exists) else found.plan
     if part is None or isinstance(part, a.Minus | a.Lacks | a.Where):
         return ""

@@ -83,6 +83,7 @@ class Computed:
     :param units: of numbers that are answers, what the graph says that they are in.
     :param retired: how many were left out that are deprecated, withdrawn or replaced.
     :param twins: how many that are the same as others.
+    :param directly: how many of the items are next to where the plan begins, where it goes on from these.
     :param tied: how many share the last place of the first so many, and are cut off.
     :param multiplied: two columns of which each value of one stands beside each of the other, for some item.
     :param uncounted: a class that is too large to be counted or ranked, and how many the endpoint says that it has.
@@ -101,6 +102,7 @@ class Computed:
     compared: Compared | None = None
     unread: str = ""
     uncounted: tuple[IRI, int] | None = None
+    directly: int | None = None
     retired: int = 0
     twins: int = 0
     tied: int = 0
@@ -179,7 +181,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     compared = (
         _best_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None
     )
-    alone = with_group_items(plan)
+    next_to, alone = _next_to(plan), with_group_items(plan)
     is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
         plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
@@ -191,6 +193,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         tied=_tied_with_last(plan, beside, own), multiplied=_columns_multiplied(plan, rows),
         retired=_left_out_by(a.Current, alone, beside, own), twins=_left_out_by(a.Once, alone, beside, own),
         units=_units_of(rows, facts, own) if isinstance(plan, a.ItemSet) else {},
+        directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
     )  # fmt: skip
 
 
@@ -273,6 +276,20 @@ def _with_durations(plan: a.Plan, rows: Iterable[tuple[Term | None, ...]]) -> It
     for row in rows:
         cells = zip_longest(row, kinds[: len(row)])
         yield tuple(duration_of(one, UNITS.get(kind, "")) if isinstance(one, Literal) else one for one, kind in cells)
+
+
+def _next_to(plan: a.Plan) -> a.Count | None:
+    """How many of the items are one step from where the plan begins, if it goes on in any number of steps."""
+
+    def once(part: Any) -> Any:
+        match part:
+            case a.Ends(start, PropertyPath((*before, last))) if last.is_repeated:
+                return a.Ends(start, PropertyPath((*before, last._replace(is_repeated=False))))
+        return part
+
+    items = plan.items if isinstance(plan, a.Count) else plan
+    near = a.Both(tuple(map(once, items.sets))) if isinstance(items, a.Both) else once(items)
+    return None if near == items else a.Count(near)
 
 
 def _number_of(found: Solutions) -> int | None:
