@@ -22,7 +22,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.rdf.graph_patterns import Select, Variable, select_query
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, whole_number
 from kgsparql.rdf.vocabulary import Naming
 
 BOUND = 10_000
