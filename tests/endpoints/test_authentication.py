@@ -100,20 +100,32 @@ def test_a_variable_that_is_not_set_and_a_header_that_cannot_be_are_said(
 
 
 @pytest.mark.parametrize(
-    ("status", "has_token", "message", "hint"),
-    [(401, False, "access refused (401)", "put USER:PASSWORD@ before the host in the URL, or give a token"),
-     (401, True, "the credentials that were given are refused (401)", "put USER:PASSWORD@ before the host in the URL"),
-     (403, False, "access refused (403)", "ask its operator")],
+    ("status", "challenge", "has_token", "message", "hint"),
+    [(401, 'Bearer realm="graph"', False, "access refused (401)", "give a token by token_env ="),
+     (401, 'Basic realm="graph"', False, "access refused (401)", "put USER:PASSWORD@ before the host in the URL"),
+     (401, "", False, "access refused (401)", "put USER:PASSWORD@ before the host in the URL, or give a token"),
+     (401, 'Digest realm="g"', False, "access refused (401)", 'it asks for Digest realm="g", which'),
+     (401, "Bearer", True, "the credentials that were given are refused (401)", "are they expired, or of another acc"),
+     (403, "", False, "access refused (403)", "ask its operator; a key is given by token_env"),
+     (403, "", True, "the credentials that were given are refused (403)", "ask its operator")],
 )  # fmt: skip
-def test_what_is_said_of_a_refusal_follows_what_was_given(
-    file: Path, status: int, has_token: bool, message: str, hint: str
+def test_what_is_said_of_a_refusal_follows_the_challenge_and_what_was_given(
+    file: Path, status: int, challenge: str, has_token: bool, message: str, hint: str
 ) -> None:
-    fake = answering(b"", status=status)
+    fake = answering(b"", status=status, www_authenticate=challenge)
     ours(file, fake.url, *['token_env = "GRAPH_TOKEN"'] * has_token)
     with pytest.raises(EndpointAuthenticationError) as caught:
         open_graph("ours", transport=fake).select(ALL)
     assert caught.value.message == f"{fake.url}: {message}"
     assert caught.value.hint.startswith(hint)
+
+
+def test_of_two_challenges_none_is_lost() -> None:
+    both = ["WWW-Authenticate: Bearer", 'WWW-Authenticate: Basic realm="g"']
+    twice = FaultServer(results(b"", status="401 Unauthorized", headers=both))
+    with twice as server, pytest.raises(EndpointAuthenticationError) as caught:
+        EndpointGraph(server.url).select(ALL)
+    assert "USER:PASSWORD@ before the host in the URL, or give a token" in caught.value.hint
 
 
 @pytest.mark.parametrize(("status", "said", "taken"), [

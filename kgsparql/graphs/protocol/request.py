@@ -49,10 +49,6 @@ _HINTS = {
     406: "it must give results as SPARQL JSON or XML, and triples as N-Triples or Turtle",
     413: "ask for less at once: a smaller `chunk_size` in a profile of your own",
 }
-_GIVE_ACCESS = (
-    "put USER:PASSWORD@ before the host in the URL, or give a token by token_env or headers in a profile of your own "
-    "(docs/endpoints.md)"
-)
 URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
 MAX_WAIT_S = 120.0  # the longest that a query waits for the endpoint's sake
 _SHOWN = 200  # characters of a server's own words that an error repeats
@@ -305,7 +301,7 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
             return EndpointRateLimitError(message, hint=wait, **detail, retry_after_s=wait_s)
         case "refused":
             what = "the credentials that were given are refused" if request.secrets else "access refused"
-            hint = contact_hint(said, "ask its operator" if status == 403 else _GIVE_ACCESS)
+            hint = contact_hint(said, _access_hint(status, reply.headers.get("www-authenticate", ""), request))
             return EndpointAuthenticationError(f"{request.url}: {what} ({status}){words}", hint=hint, **detail)
     of_engine = _ABOUT_THE_QUERY.search(said) if status >= 500 or status == 400 else None
     if of_engine or status == 400:
@@ -319,6 +315,19 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
     if 400 <= status < 500:
         hint = _HINTS.get(status, URL_HINT)
     return EndpointError(f"{request.url}: status {reply.status}{words}", hint=hint, **detail)
+
+
+def _access_hint(status: int, challenge: str, request: SparqlRequest) -> str:
+    """Say which credentials are wanted, and how they are given, by what the server's challenge names."""
+    profile = 'token_env = "VARIABLE" or headers in a profile of your own (docs/endpoints.md)'
+    if status == 403:
+        return "ask its operator" + ("" if request.secrets else f"; a key is given by {profile}")
+    ways = {"basic": "put USER:PASSWORD@ before the host in the URL", "bearer": f"give a token by {profile}"}
+    known = [way for scheme, way in ways.items() if scheme in challenge.lower()]
+    hint = ", or ".join(known or ways.values())
+    if challenge and not known:
+        hint = f"it asks for {excerpt(challenge.encode(), request)}, which kgsparql does not know; else {hint}"
+    return f"are they expired, or of another account? {hint}" if request.secrets else hint
 
 
 def of_network(failure: NetworkError, request: SparqlRequest, max_bytes: int) -> KgsparqlError:
