@@ -250,6 +250,9 @@ def test_a_long_answer_is_filtered_sorted_and_taken_along(page: Page, address: s
     page.wait_for_selector("#sparql .CodeMirror-focused")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector("#sparql td >> text=Marie_Curie")
+    assert page.evaluate(
+        "document.querySelector('#sparql [role=status]').getBoundingClientRect().bottom <= innerHeight + 1"
+    )
     assert serious(page) == []
 
 

@@ -11,8 +11,8 @@ export async function openBox(query, isOffer) {
   opening ??= make().catch((error) => { opening = null; throw error; });  // it is tried again
   const editor = await opening;
   if (query && (!isOffer || editor.getValue() === offered)) editor.setValue(offered = query);
-  editor.getWrapperElement().scrollIntoView({ block: "nearest" });
   editor.focus();
+  document.getElementById("sparql").scrollIntoView({ block: "nearest" });
 }
 
 const loaded = (tag, attributes) => new Promise((resolve, reject) => {
@@ -33,6 +33,7 @@ async function make() {
     const parts = await result(editor.getValue(), running.signal).catch((error) => [error.name === "AbortError" ? "Stopped." : troubleOf(error)]);
     outcome.textContent = "";
     put(outcome, parts);
+    outcome.scrollIntoView({ block: "nearest" });  // else it may stand below what is seen
     running = null;
     runner.textContent = "Run";
   }

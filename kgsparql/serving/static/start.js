@@ -16,7 +16,7 @@ export async function showKinds(section) {
 function kindPart({ label, count: all, examples, plan }) {
   const inside = el("div", { class: "relations" });
   const part = el("details", { class: "kind" }, el("summary", {}, el("strong", {}, name(label)), " ", el("span", { class: "quiet" }, number(all)),
-    el("span", { class: "quiet such" }, "such as ", name(examples.join(", ")))), inside);
+    examples.length > 0 && el("span", { class: "quiet such" }, "such as ", name(examples.join(", ")))), inside);
   part.addEventListener("toggle", () => relations(part, inside, plan, all).catch((error) => inside.replaceChildren(troubleOf(error))), { once: true });
   return part;
 }
