@@ -20,7 +20,7 @@ from kgsparql.plans.type_check import UNITS, parts_of
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, SUBCLASS_OF, TAXONOMY
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out_at, quoted, rival, uncomputed, unsaid
@@ -167,8 +167,9 @@ class Planner:
                 rel = Rel((), "of", asked="", hints=self.lexicon.hints["kind"], hops=1)
                 named = [one for one in self.phrases.denotations(thing) if one.is_named]
                 found = [made for one in named for made in self.connector.connect(one, rel) if not made.doubts]
-                above = [one.kept(ends(one.known, Step(SUBCLASS_OF).path)) for one in named]
-                found = found or [one for one in above if self.view.has_items(one.known)]
+                above = [one.kept(ends(one.known, Step(by).path)) for one in named for by in sorted(TAXONOMY, key=str)]
+                self.view.look_for_items(one.known for one in above)
+                found = [one for one in above if self.view.has_items(one.known)] or found
                 return best(found or [one.leaving_out(phrase.kinds) for one in named])
         return []
 
