@@ -359,3 +359,21 @@ def test_a_no_is_in_doubt_where_what_is_better_known_by_a_longer_name_would_give
     answer = knowledge.ask("Does Sowing need Harvest?")
     assert (answer.sure, "'Harvest' may mean Harvest" in answer.text) == (False, True), answer.text
     assert knowledge.ask("Does Rain need Harvest?").sure, "neither is needed"
+
+
+FORMATS = """
+@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Format a owl:Class ; rdfs:label "Format" . :mediaType a owl:AnnotationProperty ; rdfs:label "Media type" .
+:XML a owl:Class ; rdfs:label "XML" ; rdfs:subClassOf :Format ; :mediaType "application/xml" .
+:SBML a owl:Class ; rdfs:label "SBML" ; rdfs:subClassOf :XML ; :mediaType "application/sbml+xml" .
+"""
+
+
+def test_what_something_is_a_kind_of_is_what_stands_above_it(tmp_path):
+    path = tmp_path / "formats.ttl"
+    path.write_text(FORMATS, encoding="utf-8")
+    with kgsparql.open(path, embedder="none") as graph:
+        answer = graph.ask("What is SBML a kind of?")
+        assert answer.sure, answer.text
+        assert [one.label for one in answer.best] == ["XML"]
