@@ -326,7 +326,6 @@ class Planner:
         ranked = best([one for one in found if not one.is_free])
         if not ranked:
             return unplanned()
-        ranked = self._of_what_is_said(ranked)
         near = [one for one in ranked if one.rank > ranked[0].rank - _W.as_well and _are_alike(one, ranked[0])]
         taken = next((one for one in near if self._comes_to(one)), ranked[0])  # of namesakes, one of whom it is so
         rivals = [o for o in ranked if not _are_alike(o, taken) and o.rank > taken.rank - _W.as_well and not o.doubts]
@@ -341,18 +340,6 @@ class Planner:
         elif (phrase.every is not None or (phrase.parts and phrase.joined_by == "and")) and not subjects[0].is_free:
             plan = a.Not(a.Exists(a.Minus(subjects[0].known, taken.known)))  # of all: there is none it is not true of
         return replace(taken.reading(plan), doubts=doubts, others=others)
-
-    def _of_what_is_said(self, ranked: list[Denotation]) -> list[Denotation]:
-        """Pass over readings by what nothing at all is said by: a prize is awarded in no place, so that none has it."""
-
-        def is_said(one: Denotation) -> bool:
-            sets = one.known.sets if isinstance(one.known, a.Both) else ()
-            return all(isinstance(own, a.Items) or self.view.has_items(own) for own in sets)
-
-        if self._comes_to(ranked[0]) or is_said(ranked[0]):
-            return ranked
-        said = [one for one in ranked if one.rank > ranked[0].rank - _W.of_none and is_said(one)]
-        return said or ranked
 
     def _whether_of_value(self, phrase: NounPhrase) -> PlannedReading | None:
         """Whether a value compares so: `is the rating of X above 4`; ``None`` where none is named."""

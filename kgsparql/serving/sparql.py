@@ -6,6 +6,7 @@ Queries of many clients run a few at a time, the others wait in a line of bounde
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +22,15 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
+from kgsparql.exploration.counting import graph_info
+from kgsparql.graphs.graph import VOID, KnowledgeGraph
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, GraphQueries, check, is_nothing, serialise, why_nothing
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.http.transport import media_type
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import Json, PrefixMap, iri, printable
+from kgsparql.rdf.terms import XSD, Json, Literal, PrefixMap, iri, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import SPARQL_PATH
 
@@ -49,19 +53,9 @@ _OVER_LIMIT = {"length": 413, "waiting": 503, "memory": 500}
 _NO_QUERY = "there is no query: send it as query=…"
 _READ_ONLY = "this endpoint is read-only: it runs SELECT, ASK, CONSTRUCT and DESCRIBE"
 _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
-_DESCRIPTION = """\
-_:it <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/ns/sparql-service-description#Service> .
-_:it <http://www.w3.org/ns/sparql-service-description#endpoint> ENDPOINT .
-_:it <http://www.w3.org/ns/sparql-service-description#supportedLanguage> \
-<http://www.w3.org/ns/sparql-service-description#SPARQL11Query> .
-_:it <http://www.w3.org/ns/sparql-service-description#feature> \
-<http://www.w3.org/ns/sparql-service-description#UnionDefaultGraph> .
-_:it <http://www.w3.org/ns/sparql-service-description#resultFormat> <http://www.w3.org/ns/formats/SPARQL_Results_JSON> .
-_:it <http://www.w3.org/ns/sparql-service-description#resultFormat> <http://www.w3.org/ns/formats/SPARQL_Results_XML> .
-_:it <http://www.w3.org/ns/sparql-service-description#resultFormat> <http://www.w3.org/ns/formats/SPARQL_Results_CSV> .
-_:it <http://www.w3.org/ns/sparql-service-description#resultFormat> <http://www.w3.org/ns/formats/Turtle> .
-_:it <http://www.w3.org/ns/sparql-service-description#resultFormat> <http://www.w3.org/ns/formats/N-Triples> .
-"""
+_MOST_DESCRIBED = 1_000  # named graphs, classes and predicates
+_DESCRIBED_BY = {"sd": "http://www.w3.org/ns/sparql-service-description#", "void": VOID}
+_XML_START = re.compile(rb"\A<\?xml[^>]*\?>\s*")
 
 
 async def _say_health(_: Request) -> Response:
@@ -82,7 +76,7 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
         if text is None and request.method == "GET" and not request.scope["query_string"]:
-            return _description_response(request)
+            return await _description_response(queries, request)
         if text is None:
             raise InputError(_NO_QUERY)
         return await _result_response(queries, request, text)
@@ -95,14 +89,13 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
         return PlainTextResponse("\n".join(filter(None, (error.message, hint))) + "\n", status, headers)
 
 
-def _description_response(request: Request) -> Response:
-    """Say what the endpoint is, where nothing is asked."""
+async def _description_response(queries: BoundedQueries, request: Request) -> Response:
+    """Say what the endpoint is and holds, where nothing is asked."""
     form = best_offered_types(",".join(request.headers.getlist("accept")), _offered_types("CONSTRUCT"))
     if form is None:
         raise InputError(_NO_QUERY)
-    return Response(
-        _description(str(request.url), form), headers={"Content-Type": _MEDIA_TYPES[form][0], "Vary": "Accept"}
-    )
+    content = await run_in_threadpool(queries.description, str(request.url), form)
+    return Response(content, headers={"Content-Type": _MEDIA_TYPES[form][0], "Vary": "Accept"})
 
 
 async def _result_response(queries: BoundedQueries, request: Request, text: str) -> Response:
@@ -124,6 +117,7 @@ async def _result_response(queries: BoundedQueries, request: Request, text: str)
     if cut:  # the first is Virtuoso's, which clients know
         shown = printable(cut, 300).encode("ascii", "replace").decode()
         headers |= {"X-SPARQL-MaxRows": str(rows), "X-Kgsparql-Cut": shown}
+        content = _with_cut(content, cut, form)
     if why:
         headers |= {"X-Kgsparql-Nothing": printable(why, 1_000).encode("ascii", "replace").decode()}
     return Response(content, headers=headers)
@@ -171,6 +165,20 @@ def _decoded_text(data: bytes) -> str:
         raise InputError(f"byte {error.start} of the request is not UTF-8") from error
 
 
+def _with_cut(content: bytes, cut: str, form: str) -> bytes:
+    """Say in the beginning of a result what it lacks, where the format has a place for it."""
+    if form == "json":
+        return b'{"incomplete":' + json.dumps(cut).encode() + b"," + content[1:]
+    if form in {"ttl", "trig", "nt"}:
+        return f"# incomplete: {printable(cut)}\n".encode() + content
+    if form in {"xml", "rdf"}:
+        note = f"<!-- incomplete: {printable(cut).replace('--', '- -')} -->\n".encode()
+        start = _XML_START.match(content)
+        end = start.end() if start else 0
+        return content[:end] + note + content[end:]
+    return content
+
+
 def _chosen_format(request: Request, query: CheckedQuery) -> str:
     """Choose the format that the client likes best, of those that there are."""
     offered = _offered_types(query.form)
@@ -212,11 +220,24 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
         yield name.strip(), 1.0 if quality is None else float(quality[1] or 0)
 
 
-def _description(url: str, form: str) -> bytes:
-    """Write a SPARQL 1.1 service description."""
-    triples = _DESCRIPTION.replace("ENDPOINT", str(iri(url))).encode()
-    prefixes = PrefixMap({"sd": "http://www.w3.org/ns/sparql-service-description#"})
-    return serialise(QueryResult("CONSTRUCT", triples, triples.count(b"\n")), form, prefixes=prefixes)
+def _description_lines(url: str, facts: Json) -> Iterator[str]:
+    """Yield the triples that describe an endpoint, and the default graph with what was counted in it."""
+    sd, void, type_ = _DESCRIBED_BY["sd"], _DESCRIBED_BY["void"], f"<{RDF_TYPE.value}>"
+    formats = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "Turtle", "N-Triples")
+    yield f"_:service {type_} <{sd}Service> .\n_:service <{sd}endpoint> {iri(url)} .\n"
+    yield f"_:service <{sd}supportedLanguage> <{sd}SPARQL11Query> .\n"
+    yield f"_:service <{sd}feature> <{sd}UnionDefaultGraph> .\n"
+    yield from (f"_:service <{sd}resultFormat> <http://www.w3.org/ns/formats/{one}> .\n" for one in formats)
+    yield f"_:service <{sd}defaultDataset> _:dataset .\n_:dataset <{sd}defaultGraph> _:graph .\n"
+    for at, name in enumerate(facts.get("named_graphs", ())):
+        yield f"_:dataset <{sd}namedGraph> _:named{at} .\n_:named{at} <{sd}name> {iri(name)} .\n"
+    if facts:
+        yield f"_:graph {type_} <{void}Dataset> .\n_:graph <{void}triples> {Literal(facts['triples'])} .\n"
+    for what, kind, counted in (("classes", "class", "entities"), ("predicates", "property", "triples")):
+        for at, one in enumerate(facts.get(what, ())):
+            part = f"_:{kind}{at}"
+            yield f"_:graph <{void}{kind}Partition> {part} .\n{part} <{void}{kind}> {one['term']} .\n"
+            yield f"{part} <{void}{counted}> {Literal(one['count'])} .\n"
 
 
 class BoundedQueries(ClosedAtExit):
@@ -239,6 +260,19 @@ class BoundedQueries(ClosedAtExit):
         self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
         self._knowledge = knowledge
+        self._describing = threading.Lock()
+        self._described: tuple[KnowledgeGraph, Json] | None = None
+
+    def description(self, url: str, form: str) -> bytes:
+        """Write a SPARQL 1.1 service description, with VoID of a graph on this machine, which is counted once."""
+        graph = self._knowledge.graph
+        with self._describing:
+            if self._described is None or self._described[0] is not graph:
+                count = partial(graph_info, graph, lambda _: {}, PrefixMap({}), shown=_MOST_DESCRIBED)
+                self._described = graph, count() if graph.is_embedded else {}
+            lines = [*_description_lines(url, self._described[1])]
+        result = QueryResult("CONSTRUCT", "".join(lines).encode(), len(lines))
+        return serialise(result, form, prefixes=PrefixMap({**_DESCRIBED_BY, "xsd": XSD}))
 
     def close(self) -> None:
         """End the queries that still run."""

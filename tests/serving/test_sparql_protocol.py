@@ -228,17 +228,29 @@ def test_U11_a_client_that_goes_away_kills_its_query() -> None:
         assert time.monotonic() - began < 5, "it waited for the query of who went away"
 
 
-def test_a_cut_result_says_so_in_its_headers(hurried: SparqlServer) -> None:
-    for media_type in ("application/sparql-results+json", "application/sparql-results+xml", "text/csv"):
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers
+def test_a_cut_result_says_so_in_its_headers_and_where_there_is_room_in_its_body(hurried: SparqlServer) -> None:
+    for media_type, start in (
+        ("application/sparql-results+json", b'{"incomplete":"solutions: at most 5 taken'),
+        ("application/sparql-results+xml", b'<?xml version="1.0"?><!-- incomplete: solutions: at most 5 taken'),
+        ("text/csv", b"s"),
+        ("text/tab-separated-values", b"?s"),
+    ):
         reply = hurried.ask("SELECT ?s { ?s ?p ?o }", media_type)
         assert reply.headers["x-sparql-maxrows"] == "5"
-        assert "solutions: at most 5 taken" in reply.headers["x-kgsparql-cut"]
-    reply = hurried.ask(CONSTRUCT, "text/turtle")
-    assert "triples: at most 5 taken" in reply.headers["x-kgsparql-cut"]
-    assert len(rdflib.Graph().parse(data=reply.text, format="turtle")) == 5
+        assert "at most 5 taken" in reply.headers["x-kgsparql-cut"]
+        assert reply.body.startswith(start)
+    for media_type, form in (("text/turtle", "turtle"), ("application/rdf+xml", "xml"), ("application/trig", "trig")):
+        reply = hurried.ask(CONSTRUCT, media_type)
+        assert "incomplete: triples: at most 5 taken" in reply.text
+        assert len(rdflib.Dataset().parse(data=reply.text, format=form)) == 5
+    json_ = hurried.ask("SELECT ?s { ?s ?p ?o }", "application/json").body
+    assert len(list(pyoxigraph.parse_query_results(json_, format=pyoxigraph.QueryResultsFormat.JSON))) == 5
     remote = kgsparql.open(hurried.url, embedder="none").graph
     assert "stopped at 5 solutions" in remote.select(kgsparql.Query.load("index_predicates")).cut
-    assert "x-kgsparql-cut" not in hurried.ask("SELECT ?s { ?s ?p ?o } LIMIT 5").headers
+    whole = hurried.ask("SELECT ?s { ?s ?p ?o } LIMIT 5")
+    assert "x-kgsparql-cut" not in whole.headers
+    assert b"incomplete" not in whole.body
 
 
 def test_labels_are_data_in_every_format_and_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:
@@ -370,13 +382,34 @@ def test_with_a_model_the_query_is_of_what_it_chose(tmp_path: Path) -> None:
             assert results(address, reply["query"]) == ["http://dbpedia.org/resource/University_of_Paris"]
 
 
-def test_without_a_query_the_endpoint_says_what_it_is_in_any_format_of_triples(server: SparqlServer) -> None:
-    sd = "http://www.w3.org/ns/sparql-service-description#"
+def test_without_a_query_the_endpoint_says_what_it_is_and_holds_in_any_format_of_triples(server: SparqlServer) -> None:
+    sd, void = "http://www.w3.org/ns/sparql-service-description#", "http://rdfs.org/ns/void#"
+    counts = set()
     for accept, form in (("text/turtle", "turtle"), ("", "turtle"), ("application/rdf+xml", "xml")):
         reply = server.send(Accept=accept) if accept else server.send()
         assert (reply.status, reply.headers["vary"]) == (200, "Accept")
-        said = rdflib.Graph().parse(data=reply.text, format=form)
+        said = rdflib.Graph()
+        said.parse(data=reply.text, format=form)
         (service,) = said.subjects(RDF.type, URIRef(f"{sd}Service"))
         assert said.value(service, URIRef(f"{sd}endpoint")) == URIRef(server.url)
+        graph = said.value(said.value(service, URIRef(f"{sd}defaultDataset")), URIRef(f"{sd}defaultGraph"))
+        parts = {
+            (said.value(part, URIRef(f"{void}class")), str(said.value(part, URIRef(f"{void}entities"))))
+            for part in said.objects(graph, URIRef(f"{void}classPartition"))
+        }
+        assert (URIRef("http://dbpedia.org/ontology/Scientist"), "96") in parts
+        counts.add(str(said.value(graph, URIRef(f"{void}triples"))))
+    (found,) = json.loads(server.ask("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").text)["results"]["bindings"]
+    assert counts == {found["n"]["value"]}
     page = server.send(Accept="text/html")
     assert (page.status, "there is no query" in page.text) == (400, True)
+
+
+def test_what_is_said_of_named_graphs_is_their_names_and_of_an_endpoint_nothing_that_would_be_counted(
+    server: SparqlServer,
+) -> None:
+    with sparql_server(kgsparql.open(PEOPLE.with_suffix(".trig"), embedder="none")) as several:
+        assert "namedGraph" in several.send().text
+    with sparql_server(kgsparql.open(server.url, embedder="none")) as passed_on:
+        text = passed_on.send().text
+    assert ("sd:Service" in text, "Partition" in text) == (True, False)
