@@ -28,6 +28,7 @@ from kgsparql.plans.denotation import PlannedReading, ends
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.in_time import TimePlanner
 from kgsparql.plans.label_fit import NEAR, LabelFit
+from kgsparql.plans.moments import Moments
 from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
@@ -103,7 +104,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
         or _read_in_time(asked, plan, in_time, session)
     )
     if told is None and (plain := plan(asked).plan()).doubts:
-        told = _read_in_order(asked, plan, in_time, session)
+        told = _read_in_order(asked, plan, Moments(view, fit), session)
     asked, reading = told or (asked, plain)
     reading = ListMembers(profiler).read(reading, asked.place_in_list)
     reading = in_time.with_dates_left_out(in_time.with_undated(reading, asked) if told is None else reading, asked)
@@ -168,13 +169,13 @@ def _read_in_time(
 
 
 def _read_in_order(
-    asked: Form, planner: Callable[[Form], Planner], in_time: TimePlanner, session: Session
+    asked: Form, planner: Callable[[Form], Planner], moments: Moments, session: Session
 ) -> tuple[Form, PlannedReading] | None:
     """Read what is before or after a named thing by the date of each; ``None`` where these do not tell."""
     for said in times_said(asked):
         if said.beside is not None and said.kind in {"before", "after"}:
             rest = read_question(without_time(asked, said)[0])
-            if (made := in_time.moments.order(planner(rest).plan(), rest, said)) is not None:
+            if (made := moments.order(planner(rest).plan(), rest, said)) is not None:
                 session.read_as(rest := replace(rest, is_definition=False))
                 return rest, made
     return None
@@ -297,10 +298,7 @@ def _is_count_or_yes(plan: a.Plan) -> bool:
 def _parts_computing(text: str) -> tuple[Any, ...]:
     """List the parts of plans that compute what a question is said to ask for."""
     of_all = (a.SummaryOf, a.Calculated, a.Summarised, a.ItemTable, a.Grouped)
-    for start, some in _COMPUTING.items():
-        if text.startswith(start):
-            return (*some, *of_all)
-    return (object,)
+    return next(((*some, *of_all) for start, some in _COMPUTING.items() if text.startswith(start)), (object,))
 
 
 def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
@@ -364,8 +362,9 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     subjects = (one.subject for one in found.asked.relations if one.subject is not None)
     if is_no and any(one.every is not None and found.asked.asks == "count" for one in subjects):
         names = (*names, rival("any", "all"))  # how many templates do all documents use
-    sort = sort_gap_of(session.question, computed.items, (), session)
-    kinds = [*([] if sort is None else [sort]), *(value_gaps(computed.plan, session) if is_no else ())]
+    kinds = [*value_gaps(computed.plan, session)] if is_no else []
+    if (sort := sort_gap_of(session.question, computed.items, (), session)) is not None:
+        kinds.append(sort)
     last = session.compared_labels([match.path.last for match in found.reading.how], in_grace=True)
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))

@@ -444,9 +444,8 @@ class _Search:
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
         fits = is_called or (fits and not (item_classes and far and item_classes.isdisjoint(far)))
         last, joint = self.fit.text(step.predicate).rpartition(" ")[2], self.rel.preposition
-        others = self.lexicon.prepositions - {joint} if joint else self.lexicon.locatives
-        is_other = last in others  # `awarded to` somebody, and not `in`; won, and not `awarded in`
-        is_other = is_other and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
+        others = self.lexicon.prepositions - {joint} if joint else self.lexicon.locatives  # won: not `awarded in`
+        is_other = last in others and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
         if not fits and (is_open or is_other or (self.item is None and self.kind)):
             return None
         wanted = _W.of_class if self.classes else _W.item if self.item is not None else 0.0

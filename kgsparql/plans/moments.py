@@ -27,9 +27,9 @@ class Moments:
     fit: LabelFit
 
     def of_thing(self, thing: a.ItemSet, said: Sequence[str] = (), hints: Sequence[str] = ()) -> a.Held | None:
-        """Find the one date of a thing that words or hints are like; *died* is its date of death; ``None`` for more.
+        """Find the one date of a thing that words or hints are like, as *died* is like a date of death.
 
-        Without words, the only date that it has.
+        Without words and hints, the only date that it has; ``None`` where there are several, or none.
         """
         uses = self._dates_of(thing)
         if said or hints:
@@ -52,18 +52,17 @@ class Moments:
     def age(self, said: TimeSaid, asked: Form, moment: a.Held | None, day: int) -> PlannedReading | None:
         """Read how old something was as the whole years from when it came to be; ``None`` where that is not known.
 
-        :param moment: when that is asked of, by what was so then; else it is by the end of a day, 0 if none is said.
+        :param moment: facts of one date, by whose last day it is counted; ``None`` where a day is said.
+        :param day: by which it is counted, such as 20091231; 0 where none is said.
         """
         own, thing = asked.language, _first_of(said.beside)
         stated = any(self.fit.hinted(use.step.predicate, [*own.in_years]) for use in self.view.uses(thing))
         born, died = (self.of_thing(thing, hints=hints) for hints in (own.begins_life, own.ends_life))
-        if born is None or stated or (moment is None and not day):
+        begin, over, asked_at = self._days_of(born), self._days_of(died), (day, day) if day else self._days_of(moment)
+        if born is None or stated or begin is None or asked_at is None or asked_at[1] < begin[0]:
             return None
-        end = day or self._span(moment)[1]
-        if (is_over := died is not None and self._span(died)[1] < end) and day == today():
+        if (is_over := over is not None and over[1] < asked_at[1]) and day == today():
             moment = died
-        if end < self._span(born)[0]:
-            return None
         then: a.Number = a.Constant(Decimal(day))
         if moment is not None:
             then = a.SummaryOf("max", moment.to or moment, a.When(moment, "end"))
@@ -80,7 +79,7 @@ class Moments:
         if asked.asks == "ask":
             clause = clause_of(asked.read)
             one = self.of_thing(_first_of(clause.names[0])) if clause.names and not says_more(clause, asked) else None
-            if one is None or self._may_be_same(one, other):
+            if one is None or not self._are_apart(one, other):
                 return None
             numbers = (a.SummaryOf("min", facts, a.When(facts)) for facts in (one, other))
             return PlannedReading(a.Compares(next(numbers), comparison, next(numbers)), 1.0, how=(Match("", one.path),))
@@ -98,16 +97,16 @@ class Moments:
         found = replace(reading.plan, items=found) if isinstance(reading.plan, a.Top) else found
         return replace(reading, plan=found, others=())
 
-    def _span(self, facts: a.Held | None) -> Days:
-        """The first and the last day of the one date of some facts; of what holds without an end, until today."""
+    def _days_of(self, facts: a.Held | None) -> Days | None:
+        """The first and the last day of the one date of some facts; ``None`` where there are several, or none."""
         dates = () if facts is None else self.view.members(a.Times(facts))
         found = [days for one in dates if isinstance(one, Literal) and (days := days_of_date(one)) is not None]
-        return found[0] if len(found) == 1 else (today(), today())
+        return found[0] if len(found) == len(dates) == 1 else None
 
-    def _may_be_same(self, one: a.Held, other: a.Held) -> bool:
-        """Whether one date is within another, so that it is not known which is earlier."""
-        (first, last), (begin, end) = self._span(one), self._span(other)
-        return (first, last) != (begin, end) and first <= end and begin <= last
+    def _are_apart(self, one: a.Held, other: a.Held) -> bool:
+        """Whether of two dates none is within the other, or both are the same: which is earlier is known."""
+        first, then = self._days_of(one), self._days_of(other)
+        return first is not None and then is not None and (first == then or first[1] < then[0] or then[1] < first[0])
 
 
 def _first_of(chunk: Chunk | None) -> a.Items:

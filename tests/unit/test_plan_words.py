@@ -36,7 +36,7 @@ from kgsparql.reading.parser import read_question
 from kgsparql.rendering.drawing import drawing_of
 from kgsparql.retrievers._planned_question import QuestionTerm
 from tests.engines import ENGINES, engine_from_file
-from tests.world import FIXTURES, XSD, known, open_nobel
+from tests.world import FIXTURES, XSD, graph_of, known, open_nobel
 
 _E = "http://e.org/"
 
@@ -373,6 +373,16 @@ def test_the_evidence_of_the_best_has_it_and_the_next_also_where_there_are_more_
     assert {node.label for node in drawing_of(tracks_of).nodes if node.role != "answer"} == {"Songs 3"}  # no kind
     compared = answer_to_json(answer)["computed"]["compared"]  # type: ignore[index]
     assert (compared["size"], [one["item"]["label"] for one in compared["next"]]) == (60, ["Songs 33"])  # type: ignore[index]
+
+
+def test_the_best_of_those_above_the_average_is_shown_with_the_next():
+    lines = [':Cup a rdfs:Class ; rdfs:label "cup" . :price rdfs:label "price" .']
+    lines += [f':c{n} a :Cup ; rdfs:label "Cup {n}" ; :price {n} .' for n in (1, 2, 9, 10)]
+    cups, price = a.Instances(IRI("http://e.org/Cup")), a.Value(PropertyPath.of("http://e.org/price"))
+    plan = a.Top(a.Where(cups, price, ">", a.SummaryOf("avg", cups, price)), price, 1, largest=False)
+    done = run(plan, graph_of("\n".join(["@prefix : <http://e.org/> .", *lines])))
+    assert [item.value for item in done.items] == ["http://e.org/c9"]
+    assert [item for item, _ in done.compared.next] == [IRI("http://e.org/c10")]
 
 
 def test_forms_of_the_names_of_predicates() -> None:
