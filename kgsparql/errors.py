@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar
 from urllib.parse import quote, quote_plus
 
@@ -58,10 +58,6 @@ class KgsparqlError(Exception):
     def to_json(self) -> dict[str, Any]:
         """Make the JSON object that every interface shows."""
         return {name: getattr(self, name) for name in ("code", "message", "hint", "retryable", "detail")}
-
-    def to_record(self) -> dict[str, Any]:
-        """Make JSON from which :func:`error_from` makes the error again."""
-        return {"class": type(self).__name__, **self.to_json()}
 
 
 class InputError(KgsparqlError, ValueError, code="E_INPUT", exit_code=2):
@@ -221,15 +217,6 @@ def our_error(error: Exception) -> KgsparqlError:
     if isinstance(error, KgsparqlError):
         return error
     return KgsparqlError(f"{type(error).__name__}: {error}", hint="a bug in kgsparql; --debug shows where")
-
-
-def error_from(record: Mapping[str, Any]) -> KgsparqlError:
-    """Make the error that :meth:`KgsparqlError.to_record` described, in another process or an earlier run."""
-    named = globals().get(str(record.get("class")))
-    kind = named if isinstance(named, type) and issubclass(named, KgsparqlError) else KgsparqlError
-    error = kind(str(record["message"]), hint=str(record["hint"]), code=str(record["code"]))
-    error.detail = dict(record.get("detail") or {})
-    return error
 
 
 def not_installed(missing: ImportError, extra: str) -> OptionError:

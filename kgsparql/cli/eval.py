@@ -17,7 +17,7 @@ from kgsparql.cli._options import HOW_TO_ADD, GraphOptions, LimitOptions, ModelO
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import DataError, InputError
 from kgsparql.linking.words import comma_separated, counted
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import Json, json_text, printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
@@ -178,7 +178,8 @@ def compare(
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
     found = comparison.compare(opened, metrics=comma_separated(metrics))
-    c.write((comparison.comparison_json if is_json else comparison.comparison_text)(found), output)
+    lines = comparison.comparison_lines(found) if is_json else ()
+    c.write(json_text([*lines], indent=1) if is_json else comparison.comparison_text(found), output)
 
 
 evaluate = c.group(

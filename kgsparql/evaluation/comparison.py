@@ -17,7 +17,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.linking.words import counted
 from kgsparql.rdf.literals import aligned
-from kgsparql.rdf.terms import Json, grouped, json_text, printable
+from kgsparql.rdf.terms import Json, grouped, printable
 
 _ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # figures mean little without them
 _USUAL = (
@@ -130,12 +130,12 @@ def scored_rows(runs: Iterable[Run], metrics: Sequence[str]) -> list[Row]:
     rows = []
     for run in runs:
         questions = {question.id: question for question in run.questions}
-        for about in run.config["methods"]:
+        for method in run.methods:
             scores = {
                 (id_, questions[id_].text): {metric: METRICS[metric].of(questions[id_], record) for metric in metrics}
-                for id_, record in run.records(about["label"]).items()
+                for id_, record in run.records(method).items()
             }
-            rows.append(Row(about["label"], about["label"], printable(run.model, 100), run, scores))
+            rows.append(Row(method, method, printable(run.model, 100), run, scores))
     if not any(row.scores for row in rows):
         where = ", ".join(str(row.run.path) for row in rows)
         raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
@@ -177,11 +177,6 @@ def comparison_lines(comparisons: Iterable[Comparison]) -> Iterator[Json]:
                     line |= {f"{metric} {part}": round(value, 6) for part, value in parts}
                     line["versus"] = found.rows[0].name
             yield line
-
-
-def comparison_json(comparisons: Iterable[Comparison]) -> str:
-    """Write :func:`comparison_lines` as a JSON array."""
-    return json_text([*comparison_lines(comparisons)], indent=1)
 
 
 def comparison_text(comparisons: Iterable[Comparison]) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, TypeVar
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from kgsparql.answering.answer import Answer
-from kgsparql.dataclasses import asdict, field, fields, frozen
+from kgsparql.dataclasses import field, fields, frozen
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL
 from kgsparql.rdf.terms import IRI, BlankNode, Json, Term, Triple, iri, iris_in, parse_term
@@ -278,10 +278,6 @@ class Record:
             question=question, method=method, status="error", error=(error.code, error.message), is_lost=is_lost(error),
             measured=RecordedCost(seconds=round(seconds, 6)),
         )  # fmt: skip
-
-    def to_json(self) -> Json:
-        """Write the record as one JSON object."""
-        return asdict(self)
 
 
 def is_lost(error: KgsparqlError) -> bool:

@@ -104,19 +104,9 @@ def _file_dataset(path: Path, language: str) -> Dataset:
             f"{path}: none of {len(problems):,} questions can be used; the first{first}: {problems[0].message}",
             hint="is it the right file, or the right --lang?",
         )
-    return Dataset(
-        name=printable(_own_name(path, "questions"), 60), questions=tuple(questions), problems=tuple(problems)
-    )
-
-
-def _own_name(path: Path, usual: str) -> str:
-    """Return the name of a file without its endings; that of its folder, if the file has the usual name.
-
-    >>> _own_name(Path("data/metaqa/graph.nt.gz"), "graph"), _own_name(Path("https://example.org/sparql"), "graph")
-    ('metaqa', 'sparql')
-    """
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    return path.absolute().parent.name if stem == usual else stem
+    name = path.absolute().parent.name if stem == "questions" else stem
+    return Dataset(name=printable(name, 60), questions=tuple(questions), problems=tuple(problems))
 
 
 class _Entries(NamedTuple):

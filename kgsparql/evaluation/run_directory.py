@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question, Record, json_form
 from kgsparql.rdf.terms import Json, json_text, printable
@@ -122,7 +122,7 @@ class Run:
     def add(self, record: Record) -> None:
         """Write the record of a question."""
         with store_errors(self.path), self.answers_file(record.method).open("ab") as stream:
-            stream.write(_json_line(record.to_json()).encode("utf-8", "replace"))
+            stream.write(_json_line(asdict(record)).encode("utf-8", "replace"))
 
     def mend(self) -> None:
         """Cut off the half line that a killed process left at the end of a file."""
@@ -132,28 +132,19 @@ class Run:
 
 
 def check_new(path: Path) -> None:
-    """Check that a run may begin in a directory: it holds nothing.
+    """Check that a run may begin in a directory, before anything is asked: it holds nothing, or can be made.
 
     :raises InputError: if there is a run, or something else.
-    :raises StoreError: if it cannot be made.
+    :raises StoreError: if what would hold it is a file, or may not be written.
     """
     if (path / "run.json").is_file():
         raise InputError(f"{path}: a run is there already", hint="--resume goes on with it; or name another")
-    check_folder(path)
-
-
-def check_folder(folder: Path) -> None:
-    """Check that a folder can be made, before anything is asked that is to be written there.
-
-    :raises InputError: if something is there already.
-    :raises StoreError: if what would hold it is a file, or may not be written.
-    """
-    if folder.exists():
-        if not folder.is_dir() or any(folder.iterdir()):
-            raise InputError(f"{folder}: something is there already", hint="name a folder that is not there yet")
+    if path.exists():
+        if not path.is_dir() or any(path.iterdir()):
+            raise InputError(f"{path}: something is there already", hint="name a folder that is not there yet")
         return
-    above = next(place for place in folder.absolute().parents if place.exists())
-    with store_errors(folder):
+    above = next(place for place in path.absolute().parents if place.exists())
+    with store_errors(path):
         if not above.is_dir() or not os.access(above, os.W_OK):
             code = errno.EACCES if above.is_dir() else errno.ENOTDIR
             raise OSError(code, os.strerror(code))

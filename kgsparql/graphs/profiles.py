@@ -9,6 +9,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
@@ -217,7 +218,9 @@ class KnownEndpoints:
         for profile in self.services:
             if key in map(_url_key, profile.urls):
                 return profile
-        hosts = [(at, profile) for profile in self.services for at in profile.hosts if _is_host(address.host, at)]
+        hosts = [
+            (at, profile) for profile in self.services for at in profile.hosts if fnmatchcase(address.host, at.lower())
+        ]
         if hosts:
             return max(hosts, key=lambda found: len(found[0]))[1]
         return replace(UNKNOWN, **SHARED) if address.is_for_all else UNKNOWN
@@ -257,11 +260,6 @@ def _url_key(url: str) -> tuple[str, str]:
     """Spell server and path of a URL in one way, without parameters."""
     address = Address.parse(url)
     return address.server, urlsplit(address.url).path.rstrip("/")
-
-
-def _is_host(host: str, pattern: str) -> bool:
-    pattern = pattern.lower()
-    return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
 
 
 def endpoint_named(source: object) -> EndpointProfile | None:

@@ -181,10 +181,6 @@ class PropertyPath(NamedTuple):
         """Whether some step inverts one before it: up to what something is of, and down to others that are of it."""
         return len({*self.steps}) > len({*self.predicates})
 
-    def is_back(self, step: Step) -> bool:
-        """Tell whether a further step would invert the last one."""
-        return bool(self.steps) and step.inverts(self.steps[-1])
-
 
 @frozen
 class Constraint:

@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
+from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError
 from kgsparql.exploration.counting import graph_info
 from kgsparql.graphs.graph import VOID, KnowledgeGraph
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, GraphQueries, check, is_nothing, serialise, why_nothing
@@ -320,5 +321,5 @@ class BoundedQueries(ClosedAtExit):
             why = why_nothing(query, run, self.prefixes) if is_explained and is_nothing(result) else ""
             return serialise(result, form, prefixes=self.prefixes), result.rows, cut, why
         except KgsparqlError as error:
-            failed = error_from(error.to_record())
+            failed = copy(error)
         raise failed  # without its frames: what Oxigraph made in this thread must not be freed in another

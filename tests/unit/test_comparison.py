@@ -1,6 +1,5 @@
 """Runs made by hand, compared: means, the best, differences on shared questions, by kind; text and JSON."""
 
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from kgsparql.evaluation.comparison import (
     Difference,
     Row,
     compare,
-    comparison_json,
+    comparison_lines,
     comparison_text,
     difference,
 )
@@ -186,7 +185,7 @@ def test_what_of_the_dataset_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_json_has_a_line_for_each_row(run: Path) -> None:
     found = [only(run, metrics=["hits@1", "triple_recall"])]
-    good, poor = json.loads(comparison_json(found))
+    good, poor = comparison_lines(found)
     assert [good[name] for name in ("dataset", "method", "model", "asked", "of", "hits@1", "triple_recall")] == [
         "films", "good", "small-model", 4, 4, 0.75, None,
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """When an answer that was given is a right one, and metrics of the answers, on tables worked out by hand."""
 
 import unicodedata
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -170,7 +170,7 @@ def test_what_a_plan_comes_to_is_recorded_and_scored() -> None:
         answer = Answer(question="?", status="answered", text="", computed=computed, labels=labels, usage=NO_COST)
         record = Record.of(answer, question=key, method="test")
         assert of("exact", questions[key], record) == [1]
-        assert json_form(Record).validate_python(record.to_json()) == record
+        assert json_form(Record).validate_python(asdict(record)) == record
         assert json_form(Question).validate_python(questions[key].to_json()) == questions[key]
 
 

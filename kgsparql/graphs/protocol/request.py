@@ -112,16 +112,11 @@ class SparqlRequest:
         """The query, as errors call it."""
         return f"query {self.name}" if self.name else "the query"
 
-    @property
-    def left_s(self) -> float:
-        """Seconds until the deadline, or less than 0; a CancelledError when the question was stopped."""
-        if self.cancel is not None and self.cancel.is_set():
-            raise CancelledError("stopped while an endpoint was asked")
-        return self.deadline - time.monotonic()
-
     def raise_if_over(self) -> None:
         """Raise an error at the deadline, or when the question was stopped."""
-        if self.left_s < 0:
+        if self.cancel is not None and self.cancel.is_set():
+            raise CancelledError("stopped while an endpoint was asked")
+        if self.deadline < time.monotonic():
             message = f"{self.url}: the reply to {self.what} could not be read in time"
             raise EndpointTimeoutError(message, hint="ask for less at once", **self.detail())
 
