@@ -31,12 +31,9 @@ def predicate_paths(
 
 
 def hops_from(
-    triples: Iterable[Triple],
-    *,
-    direction: Directions = "both",
-    skip: Collection[IRI] = UNWALKED,
+    triples: Iterable[Triple], *, direction: Directions = "both", skip: Collection[IRI] = UNWALKED,
     literals: bool = False,
-) -> dict[Term, set[Hop]]:
+) -> dict[Term, set[Hop]]:  # fmt: skip
     """The hops that leave each term."""
     hops: dict[Term, set[Hop]] = defaultdict(set)
     for triple in triples:
@@ -57,14 +54,9 @@ def classes_of(triples: Iterable[Triple]) -> set[Term]:
 
 
 def all_shortest_paths(
-    triples: Collection[Triple],
-    start: IRI,
-    end: IRI,
-    *,
-    max_hops: int = 5,
-    direction: Directions = "both",
+    triples: Collection[Triple], start: IRI, end: IRI, *, max_hops: int = 5, direction: Directions = "both",
     skip: Collection[IRI] = UNWALKED,
-) -> set[Path]:
+) -> set[Path]:  # fmt: skip
     """Breadth first from the start; every way to the end over the fewest hops, not through literals.
 
     Nor through classes, but between two of them.
@@ -97,13 +89,9 @@ def all_shortest_paths(
 
 
 def all_walks(
-    triples: Collection[Triple],
-    start: IRI,
-    *,
-    max_hops: int,
-    direction: Directions = "both",
+    triples: Collection[Triple], start: IRI, *, max_hops: int, direction: Directions = "both",
     through_literals: bool = False,
-) -> dict[PropertyPath, set[Term]]:
+) -> dict[PropertyPath, set[Term]]:  # fmt: skip
     """The ends of every walk that may be walked, by its property path."""
     hops = hops_from(triples, direction=direction, literals=True)
     ends: dict[PropertyPath, set[Term]] = defaultdict(set)

@@ -36,16 +36,9 @@ def question(
 
 
 def record(
-    asked: Question,
-    method: str,
-    answers: Sequence[str] = (),
-    *,
-    calls: int = 0,
-    queries: int = 3,
-    seconds: float = 0.5,
-    evidence: Sequence[RecordedEvidence] | None = None,
-    **fields: Any,
-) -> Record:
+    asked: Question, method: str, answers: Sequence[str] = (), *, calls: int = 0, queries: int = 3,
+    seconds: float = 0.5, evidence: Sequence[RecordedEvidence] | None = None, **fields: Any,
+) -> Record:  # fmt: skip
     """What a method made of a question: answers of one path each, the best first."""
     items = [
         RecordedEvidence(
@@ -73,13 +66,9 @@ def record(
 
 
 def made_run(
-    path: Path,
-    questions: Sequence[Question],
-    records: Mapping[str, Iterable[Record]],
-    *,
-    dataset: str = "films",
+    path: Path, questions: Sequence[Question], records: Mapping[str, Iterable[Record]], *, dataset: str = "films",
     **about: Any,
-) -> Path:
+) -> Path:  # fmt: skip
     """A run with the records of each method."""
     config = {
         "versions": {"kgsparql": "0.1.0"}, "python": "3.11.9",

@@ -284,19 +284,11 @@ class ModelServer:
     """
 
     def __init__(
-        self,
-        script: Script = ("scripted",),
-        *,
-        embeddings: Script | None = None,
-        vector: Callable[[str], list[float]] | None = None,
-        models: Sequence[str] | Reply = ("scripted-model",),
-        schema: bool = True,
-        json_mode: bool = True,
-        refuses: Sequence[str] = (),
-        system: bool = True,
-        ignores_response_format: bool = False,
-        key: str | None = None,
-    ) -> None:
+        self, script: Script = ("scripted",), *, embeddings: Script | None = None,
+        vector: Callable[[str], list[float]] | None = None, models: Sequence[str] | Reply = ("scripted-model",),
+        schema: bool = True, json_mode: bool = True, refuses: Sequence[str] = (), system: bool = True,
+        ignores_response_format: bool = False, key: str | None = None,
+    ) -> None:  # fmt: skip
         self.script = script
         self.embeddings = embeddings
         self.vector = vector or hashed_vector

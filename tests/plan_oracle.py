@@ -19,13 +19,8 @@ Key: TypeAlias = Any
 """What is compared: a number, a date as a number, a text in small letters, or a term."""
 
 _COMPARED: dict[a.Comparison, Callable[[Key, Key], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _CALCULATED: dict[a.Arithmetic, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -34,11 +29,8 @@ _CALCULATED: dict[a.Arithmetic, Callable[[Fraction, Fraction], Fraction]] = {
     "round": lambda number, digits: Fraction(floor(number * 10**digits + Fraction(1, 2)), 10 ** int(digits)),
 }
 _SUMMARIES: dict[a.Summary, Callable[[list[Key]], Key]] = {
-    "sum": sum,
-    "avg": lambda keys: sum(keys) / len(keys),
-    "min": min,
-    "max": max,
-}
+    "sum": sum, "avg": lambda keys: sum(keys) / len(keys), "min": min, "max": max,
+}  # fmt: skip
 
 
 class Facts:

@@ -76,18 +76,15 @@ def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_da
     assert compared >= (15 if DEEP else 4)
 
 
-@pytest.mark.parametrize(
-    ("graph", "question", "topic"),
-    [
-        deep("emckg/graph.nt.gz", "I think I might have Turner syndrome.", "Turner syndrome"),
-        ("metaqa/graph.nt.gz", "what does Chunchuna Villafañe act in", "Chunchuna Villafañe"),
-        ("ck25/graph.nt.gz", "What is the telephone of Baldwin Dirksen?", "Baldwin Dirksen"),
-        ("wikidata_qald10/graph.nt.gz", "Who founded Aerosvit?", ""),
-        deep("music/graph.nt.gz", "Who is the artist of the album Heroes?", ""),
-        ("orkg/graph.nt.gz", "Which papers are about software architecture?", ""),
-        deep("orkg/graph_literals.nt.gz", "Which papers are about software architecture?", ""),
-    ],
-)
+@pytest.mark.parametrize(("graph", "question", "topic"), [
+    deep("emckg/graph.nt.gz", "I think I might have Turner syndrome.", "Turner syndrome"),
+    ("metaqa/graph.nt.gz", "what does Chunchuna Villafañe act in", "Chunchuna Villafañe"),
+    ("ck25/graph.nt.gz", "What is the telephone of Baldwin Dirksen?", "Baldwin Dirksen"),
+    ("wikidata_qald10/graph.nt.gz", "Who founded Aerosvit?", ""),
+    deep("music/graph.nt.gz", "Who is the artist of the album Heroes?", ""),
+    ("orkg/graph.nt.gz", "Which papers are about software architecture?", ""),
+    deep("orkg/graph_literals.nt.gz", "Which papers are about software architecture?", ""),
+])  # fmt: skip
 def test_every_citation_on_real_graphs_is_found_again(shared_data: Path, graph: str, question: str, topic: str) -> None:
     answer = kgsparql.open(shared_data / graph, embedder="none").ask(question)
     assert answer.status in {"no_entity", "partial" if answer.gaps else "answered"}

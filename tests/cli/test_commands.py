@@ -141,17 +141,14 @@ def imported_by(words: list[str]) -> set[str]:
     return set(done.stdout.rpartition("imported:")[2].split())
 
 
-@pytest.mark.parametrize(
-    ("command", "unneeded"),
-    [
-        (["ask", "Who is the spouse of Ann?", "--no-model", "--embedder", "none"], NOT_TO_LOOK_UP),
-        (["paths", "Ann", "Ben"], ["kgsparql.retrievers.query_plan"]),
-        (["query", "ASK { ?s ?p ?o }"], ["kgsparql.answering", "numpy"]),
-        (["info"], []),
-        (["find", "Ann", "--embedder", "none"], []),
-        (["retrievers"], []),
-    ],
-)
+@pytest.mark.parametrize(("command", "unneeded"), [
+    (["ask", "Who is the spouse of Ann?", "--no-model", "--embedder", "none"], NOT_TO_LOOK_UP),
+    (["paths", "Ann", "Ben"], ["kgsparql.retrievers.query_plan"]),
+    (["query", "ASK { ?s ?p ?o }"], ["kgsparql.answering", "numpy"]),
+    (["info"], []),
+    (["find", "Ann", "--embedder", "none"], []),
+    (["retrievers"], []),
+])  # fmt: skip
 def test_a_command_imports_nothing_that_it_does_not_need(small: Path, command: list[str], unneeded: list[str]) -> None:
     imported = imported_by([*command, "-q", "-k", str(small)] if command != ["retrievers"] else command)
     others = {f"kgsparql.cli.{name}" for name in ("ask", "eval", "doctor")} - {f"kgsparql.cli.{command[0]}"}
@@ -422,13 +419,10 @@ def test_a_file_that_an_option_names_is_read_up_to_a_limit(run: Run, tmp_path: P
     assert (done.exit_code, "zero.rq: larger than" in done.stderr) == (2, True), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("closing", "exit_code", "says"),
-    [
-        (">&-", 2, "cannot write to stdout"), (">/dev/full", 4, "No space left"), ("<&-", 0, ""), ("2>&-", 0, ""),
-        ("| head -1; exit ${PIPESTATUS[0]}", 0, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("closing", "exit_code", "says"), [
+    (">&-", 2, "cannot write to stdout"), (">/dev/full", 4, "No space left"), ("<&-", 0, ""), ("2>&-", 0, ""),
+    ("| head -1; exit ${PIPESTATUS[0]}", 0, ""),
+])  # fmt: skip
 def test_a_stream_that_is_closed_full_or_read_by_nobody(closing: str, exit_code: int, says: str) -> None:
     if closing.startswith(">"):  # also for a text of ours
         text = "--version" if exit_code == 2 else "ask --help"

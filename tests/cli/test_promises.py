@@ -53,15 +53,12 @@ def test_U03_no_command_shows_control_characters_or_a_traceback(command: str, ru
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        ("query|SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }|-k|NOBEL|-v", ""),
-        (f"ask|{FEYNMAN}|-k|NOBEL|--embedder|none|-m|any|--base-url|MODEL", ""),
-        ("ask|Who?|-k|ENDPOINT|--embedder|none|--no-model", ""),
-        ("doctor|--embedder|none|--base-url|MODEL", "ok    kgsparql"),  # what was found is kept
-    ],
-)
+@pytest.mark.parametrize(("arguments", "shown"), [
+    ("query|SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }|-k|NOBEL|-v", ""),
+    (f"ask|{FEYNMAN}|-k|NOBEL|--embedder|none|-m|any|--base-url|MODEL", ""),
+    ("ask|Who?|-k|ENDPOINT|--embedder|none|--no-model", ""),
+    ("doctor|--embedder|none|--base-url|MODEL", "ok    kgsparql"),  # what was found is kept
+])  # fmt: skip
 def test_I14_ctrl_c_ends_a_command_at_once_whatever_it_waits_for(arguments: str, shown: str) -> None:
     with ExitStack() as servers:
         model = servers.enter_context(ModelServer([Slow(60)], models=Slow(60)))

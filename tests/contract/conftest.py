@@ -149,14 +149,9 @@ def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
     """Asks with a method and a script; ``script=None`` is no model at all."""
 
     def run(
-        knowledge: kgsparql.KnowledgeBase,
-        question: str,
-        method: str,
-        script: Any = None,
-        *,
-        response_cache: ResponseCache | None = None,
-        **options: Any,
-    ) -> Asked:
+        knowledge: kgsparql.KnowledgeBase, question: str, method: str, script: Any = None, *,
+        response_cache: ResponseCache | None = None, **options: Any,
+    ) -> Asked:  # fmt: skip
         if not knowledge.is_empty:
             knowledge.indexes.index  # noqa: B018 - reading the labels is no part of any question here
         model_server.requests.clear()

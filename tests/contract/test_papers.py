@@ -38,15 +38,12 @@ def heads(bodies: list[Body]) -> list[str]:
     return [next((name for name, prompt in prompts.items() if text.startswith(prompt)), "score") for text in told]
 
 
-@pytest.mark.parametrize(
-    ("method", "steps"),
-    [
-        ("think_on_graph", ["score", "enough", "score", "enough"]),
-        ("struct_gpt", ["follow", "select", "follow", "select"]),
-        ("mindmap", ["names", "merge"]),
-        ("entity", ["context"]),
-    ],
-)
+@pytest.mark.parametrize(("method", "steps"), [
+    ("think_on_graph", ["score", "enough", "score", "enough"]),
+    ("struct_gpt", ["follow", "select", "follow", "select"]),
+    ("mindmap", ["names", "merge"]),
+    ("entity", ["context"]),
+])  # fmt: skip
 def test_each_step_is_asked_in_order(method: str, steps: list[str]) -> None:
     asked = ask(open_nobel(), TWO_STEPS, walker, retriever=method)
     assert (heads(asked.bodies), asked.labels, asked.answer.status) == (steps, ["Paris"], "answered")

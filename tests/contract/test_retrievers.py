@@ -288,13 +288,10 @@ def _bounds(method: str, asked: Asked) -> dict[str, int]:
 
 
 @pytest.mark.longer
-@pytest.mark.parametrize(
-    ("walker", "most"),
-    [
-        ("think_on_graph", lambda made: 3 * made.depth + 2),
-        ("struct_gpt", lambda made: 3 * made.max_steps + made.predicates_per_step + 1),
-    ],
-)
+@pytest.mark.parametrize(("walker", "most"), [
+    ("think_on_graph", lambda made: 3 * made.depth + 2),
+    ("struct_gpt", lambda made: 3 * made.max_steps + made.predicates_per_step + 1),
+])  # fmt: skip
 @pytest.mark.parametrize("player", ["no model", "never enough"])
 def test_a_walker_asks_three_times_a_hop_and_a_few_times_for_everything_at_the_end(
     once: Ask, backend: str, walker: str, most: Callable[[Any], int], player: str

@@ -41,17 +41,14 @@ def without_cost(printed: str) -> str:
     return re.sub(r"\d+ queries|\d\.\d\d s$", "…", printed, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("show", "dbr:Niels_Bohr", "-f", "json"),
-        ("paths", "Marie Curie", "Niels Bohr"),
-        ("find", "Curie", "--embedder", "none"),
-        ("ask", "Where was Marie Curie born?", "-r", "path_ranking", "--no-model", "--embedder", "none"),
-        ("query", "SELECT ?s ?p ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?s ?p ?o LIMIT 9", "-f", "csv"),
-        ("query", "SELECT ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?o LIMIT 9", "-f", "xml"),
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    ("show", "dbr:Niels_Bohr", "-f", "json"),
+    ("paths", "Marie Curie", "Niels Bohr"),
+    ("find", "Curie", "--embedder", "none"),
+    ("ask", "Where was Marie Curie born?", "-r", "path_ranking", "--no-model", "--embedder", "none"),
+    ("query", "SELECT ?s ?p ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?s ?p ?o LIMIT 9", "-f", "csv"),
+    ("query", "SELECT ?o { ?s ?p ?o FILTER(isLiteral(?o)) } ORDER BY ?o LIMIT 9", "-f", "xml"),
+])  # fmt: skip
 def test_commands_print_the_same(run: Run, nobel_url: str, nobel_triples: Path, arguments: tuple[str, ...]) -> None:
     embedded, remote = (run(*arguments, "-k", source, "-q") for source in (nobel_triples, nobel_url))
     assert (embedded.exit_code, remote.exit_code) == (0, 0), remote.stderr
@@ -105,13 +102,10 @@ def test_what_an_endpoint_is_read_as_takes_few_requests_and_is_what_its_file_is(
     assert {one.label for one in both.relations} > {one.label for one in found.relations}
 
 
-@pytest.mark.parametrize(
-    ("refused", "kinds", "relations", "said"),
-    [
-        ("info_classes", 0, 35, "classes: not counted: the endpoint gave up (too slow)"),
-        ("ends", 20, 0, "all kinds and relations: too slow"),
-    ],
-)
+@pytest.mark.parametrize(("refused", "kinds", "relations", "said"), [
+    ("info_classes", 0, 35, "classes: not counted: the endpoint gave up (too slow)"),
+    ("ends", 20, 0, "all kinds and relations: too slow"),
+])  # fmt: skip
 def test_what_an_endpoint_does_not_tell_is_missing(
     nobel_url: str, own_cache: None, monkeypatch: pytest.MonkeyPatch, refused: str, kinds: int, relations: int,
     said: str,

@@ -156,16 +156,13 @@ def test_E04_E05_E07_E13_E14_E15_E19_what_is_no_result(reply: HttpReply, kind: t
     assert (error.detail["url"], error.detail["query"]) == ("http://e.org/sparql", ALL)
 
 
-@pytest.mark.parametrize(
-    ("alias", "status", "body", "kind"),
-    [
-        ("dblp", 429, b"Operation timed out.", EndpointTimeoutError),
-        ("dblp", 429, b"more than the time limit allows", EndpointRateLimitError),
-        ("dbpedia", 405, b"", EndpointRateLimitError),
-        ("dbpedia", 400, b"Virtuoso 42000 Error The estimated execution time 2041 (sec)", EndpointTimeoutError),
-        ("wikidata", 500, b"java.util.concurrent.TimeoutException", EndpointTimeoutError),
-    ],
-)
+@pytest.mark.parametrize(("alias", "status", "body", "kind"), [
+    ("dblp", 429, b"Operation timed out.", EndpointTimeoutError),
+    ("dblp", 429, b"more than the time limit allows", EndpointRateLimitError),
+    ("dbpedia", 405, b"", EndpointRateLimitError),
+    ("dbpedia", 400, b"Virtuoso 42000 Error The estimated execution time 2041 (sec)", EndpointTimeoutError),
+    ("wikidata", 500, b"java.util.concurrent.TimeoutException", EndpointTimeoutError),
+])  # fmt: skip
 def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says(
     alias: str, status: int, body: bytes, kind: type[KgsparqlError]
 ) -> None:
@@ -177,28 +174,25 @@ def known(most: int | None = None) -> EndpointProfile:
     return EndpointProfile(name="known", max_solutions=most)
 
 
-@pytest.mark.parametrize(
-    ("reply", "limit", "profile", "cut"),
-    [
-        (http(iris(10_000)), "", UNKNOWN, "the endpoint stopped at 10,000 solutions"),  # E09
-        (http(iris(9_999)), "", UNKNOWN, ""),
-        (http(iris(10_000)), " LIMIT 10000", UNKNOWN, ""),
-        (http(iris(10_000)), " LIMIT 10001", UNKNOWN, "the endpoint stopped at 10,000 solutions"),
-        (http(iris(10_000)), "", known(), ""),
-        (http(iris(50)), "", known(50), "the endpoint stopped at 50 solutions"),
-        (http(iris(49)), "", known(50), ""),
-        (http(iris(50), x_sparql_maxrows="50"), "", UNKNOWN, "the endpoint stopped at 50 solutions"),  # E12
-        (http(iris(50), x_sparql_maxrows="50"), " LIMIT 50", UNKNOWN, ""),
-        *((http(iris(50), x_sparql_maxrows=said), "", UNKNOWN, "") for said in ("51", "many", "", "9" * 5000)),
-        (http(x_sql_state="S1TAT"), "", UNKNOWN, "the endpoint stopped early (S1TAT)"),
-        (http(x_sql_message="incomplete"), "", UNKNOWN, "the endpoint stopped early (incomplete)"),
-        (http(status=206), "", UNKNOWN, "the endpoint sent a part of the result (206)"),
-        (HttpReply(200, {}, iris(0), 0.3), "", EndpointProfile(silent_timeout_s=0.25),
-         "the endpoint found nothing in 0.25 s, and may have run out of time"),
-        (HttpReply(200, {}, iris(1), 0.3), "", EndpointProfile(silent_timeout_s=0.25), ""),
-        (HttpReply(200, {}, iris(0), 0.3), "", EndpointProfile(silent_timeout_s=5.0), ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "limit", "profile", "cut"), [
+    (http(iris(10_000)), "", UNKNOWN, "the endpoint stopped at 10,000 solutions"),  # E09
+    (http(iris(9_999)), "", UNKNOWN, ""),
+    (http(iris(10_000)), " LIMIT 10000", UNKNOWN, ""),
+    (http(iris(10_000)), " LIMIT 10001", UNKNOWN, "the endpoint stopped at 10,000 solutions"),
+    (http(iris(10_000)), "", known(), ""),
+    (http(iris(50)), "", known(50), "the endpoint stopped at 50 solutions"),
+    (http(iris(49)), "", known(50), ""),
+    (http(iris(50), x_sparql_maxrows="50"), "", UNKNOWN, "the endpoint stopped at 50 solutions"),  # E12
+    (http(iris(50), x_sparql_maxrows="50"), " LIMIT 50", UNKNOWN, ""),
+    *((http(iris(50), x_sparql_maxrows=said), "", UNKNOWN, "") for said in ("51", "many", "", "9" * 5000)),
+    (http(x_sql_state="S1TAT"), "", UNKNOWN, "the endpoint stopped early (S1TAT)"),
+    (http(x_sql_message="incomplete"), "", UNKNOWN, "the endpoint stopped early (incomplete)"),
+    (http(status=206), "", UNKNOWN, "the endpoint sent a part of the result (206)"),
+    (HttpReply(200, {}, iris(0), 0.3), "", EndpointProfile(silent_timeout_s=0.25),
+     "the endpoint found nothing in 0.25 s, and may have run out of time"),
+    (HttpReply(200, {}, iris(1), 0.3), "", EndpointProfile(silent_timeout_s=0.25), ""),
+    (HttpReply(200, {}, iris(0), 0.3), "", EndpointProfile(silent_timeout_s=5.0), ""),
+])  # fmt: skip
 def test_E09_E12_a_result_may_have_been_cut(reply: HttpReply, limit: str, profile: EndpointProfile, cut: str) -> None:
     found = read(reply, text=ALL + limit, profile=profile)
     assert (found.cut, found.complete) == (cut, not cut)
@@ -231,33 +225,30 @@ UMLAUT_XML = XML_OF.format("<literal>Brüggen</literal>")
 DECLARED = f'<?xml version="1.0" encoding="ISO-8859-1"?>{UMLAUT_XML}'
 
 
-@pytest.mark.parametrize(
-    ("reply", "terms", "invalid"),
-    [
-        *((http(body, type=kind), [E_A], 0) for kind in (JSON, XML, None, "text/plain; charset=utf-8")
-          for body in (rows(ONE), b"\xef\xbb\xbf \n" + rows(ONE) + b"\r\n", XML_OF.format("<uri>http://e.org/a</uri>").encode())),
-        # E20: what stands around the solutions costs nothing
-        *((http(f"{{{around}}}".encode()), [E_A], 0) for around in (
-            TERM, f'"head":{{}},{TERM}', f'"head":{{"vars":[]}},{TERM}', f'"head":{{"vars":["s"]}},{TERM},"ms":5')),
-        (http(rows('{"type":"typed-literal","value":"1","datatype":"http://e.org/t"}')),
-         [Literal("1", datatype=IRI("http://e.org/t"))], 0),
-        (http(rows('{"type":"literal","datatype":"http://www.w3.org/2001/XMLSchema#boolean","value":"1"}')),
-         [Literal("true", datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean"))], 0),
-        (http(rows('{"type":"bnode","value":"nodeID://b1"}')), [BlankNode("b1")], 0),
-        (http(literal(b"\\u00e9", b',"xml:lang":"fr"')), [Literal("é", language="fr")], 0),
-        # A term that is none costs its solution.
-        *((http(rows(ONE, term, ONE)), [E_A, E_A], 1) for term in (
-            '{"type":"literal","value":"x","datatype":"no iri"}', '{"type":"uri"}', '{"type":"uri","value":7}',
-            '{"type":"what","value":"x"}', '"x"', "[]", "null", '{"type":"uri","value":"http://e.org/ oh no"}',
-            '{"type":"literal","value":"a","xml:lang":"en_US"}', r'{"type":"literal","value":"\ud83d"}')),
-        *((http(body, type=kind), [Literal("Brüggen")], 0) for body, kind in (
-            (UMLAUT.encode(), f"{JSON};charset=ISO-8859-1"), (DECLARED.encode(), XML),
-            # What is no UTF-8 is what it declares to be, in the document or beside it.
-            (DECLARED.encode("latin-1"), XML), (UMLAUT_XML.encode("windows-1252"), f"{XML}; charset=Windows-1252"),
-            (UMLAUT.encode("latin-1"), f'{JSON};charset="iso-8859-1"'),
-            (UMLAUT_XML.encode("utf-16"), f"{XML};charset=UTF-16"))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "terms", "invalid"), [
+    *((http(body, type=kind), [E_A], 0) for kind in (JSON, XML, None, "text/plain; charset=utf-8")
+      for body in (rows(ONE), b"\xef\xbb\xbf \n" + rows(ONE) + b"\r\n", XML_OF.format("<uri>http://e.org/a</uri>").encode())),
+    # E20: what stands around the solutions costs nothing
+    *((http(f"{{{around}}}".encode()), [E_A], 0) for around in (
+        TERM, f'"head":{{}},{TERM}', f'"head":{{"vars":[]}},{TERM}', f'"head":{{"vars":["s"]}},{TERM},"ms":5')),
+    (http(rows('{"type":"typed-literal","value":"1","datatype":"http://e.org/t"}')),
+     [Literal("1", datatype=IRI("http://e.org/t"))], 0),
+    (http(rows('{"type":"literal","datatype":"http://www.w3.org/2001/XMLSchema#boolean","value":"1"}')),
+     [Literal("true", datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean"))], 0),
+    (http(rows('{"type":"bnode","value":"nodeID://b1"}')), [BlankNode("b1")], 0),
+    (http(literal(b"\\u00e9", b',"xml:lang":"fr"')), [Literal("é", language="fr")], 0),
+    # A term that is none costs its solution.
+    *((http(rows(ONE, term, ONE)), [E_A, E_A], 1) for term in (
+        '{"type":"literal","value":"x","datatype":"no iri"}', '{"type":"uri"}', '{"type":"uri","value":7}',
+        '{"type":"what","value":"x"}', '"x"', "[]", "null", '{"type":"uri","value":"http://e.org/ oh no"}',
+        '{"type":"literal","value":"a","xml:lang":"en_US"}', r'{"type":"literal","value":"\ud83d"}')),
+    *((http(body, type=kind), [Literal("Brüggen")], 0) for body, kind in (
+        (UMLAUT.encode(), f"{JSON};charset=ISO-8859-1"), (DECLARED.encode(), XML),
+        # What is no UTF-8 is what it declares to be, in the document or beside it.
+        (DECLARED.encode("latin-1"), XML), (UMLAUT_XML.encode("windows-1252"), f"{XML}; charset=Windows-1252"),
+        (UMLAUT.encode("latin-1"), f'{JSON};charset="iso-8859-1"'),
+        (UMLAUT_XML.encode("utf-16"), f"{XML};charset=UTF-16"))),
+])  # fmt: skip
 def test_E19_E20_json_and_xml_are_read_as_they_are_called(reply: HttpReply, terms: list[object], invalid: int) -> None:
     found = read(reply)
     assert [solution["s"] for solution in found] == terms

@@ -110,14 +110,11 @@ def test_what_is_too_large_is_not_counted_and_only_answers_that_need_it_are_not_
         assert answered(quick.ask(COUNTED)) == ("answered", "96", [])
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        f"<urn:all> void:sparqlEndpoint <https://elsewhere.example/sparql> ; {LARGE}",
-        f"<urn:one> {LARGE} <urn:other> void:triples 30 .",
-        "<urn:all> void:triples 'many', 7 ; void:classPartition [ void:class dbo:Scientist ; void:entities 1 ] .",
-    ],
-)
+@pytest.mark.parametrize("more", [
+    f"<urn:all> void:sparqlEndpoint <https://elsewhere.example/sparql> ; {LARGE}",
+    f"<urn:one> {LARGE} <urn:other> void:triples 30 .",
+    "<urn:all> void:triples 'many', 7 ; void:classPartition [ void:class dbo:Scientist ; void:entities 1 ] .",
+])  # fmt: skip
 def test_a_description_of_another_place_or_of_several_or_in_part_changes_nothing(described: Opened, more: str) -> None:
     with described(more) as proxy:
         assert answered(kgsparql.open(proxy.url, embedder="none").ask(COUNTED)) == ("answered", "96", [])
@@ -175,17 +172,14 @@ def test_what_a_service_description_says_is_neither_counted_nor_asked_for(
         assert not proxy.of("GROUP BY")
 
 
-@pytest.mark.parametrize(
-    "description",
-    [
-        "<#all> void:triples",
-        "[] a sd:Service .",
-        f"<#all> {LARGE} <#other> void:triples 7 .",
-        f"<#all> void:sparqlEndpoint <http://e.org/> ; {LARGE}",
-        "<#all> void:triples -3, 'many', 12345678901234567890 ; void:classPartition [ void:class dbo:City ] .",
-        "<#all> void:classPartition <#p> . <#p> void:classPartition <#all> .",
-    ],
-)
+@pytest.mark.parametrize("description", [
+    "<#all> void:triples",
+    "[] a sd:Service .",
+    f"<#all> {LARGE} <#other> void:triples 7 .",
+    f"<#all> void:sparqlEndpoint <http://e.org/> ; {LARGE}",
+    "<#all> void:triples -3, 'many', 12345678901234567890 ; void:classPartition [ void:class dbo:City ] .",
+    "<#all> void:classPartition <#p> . <#p> void:classPartition <#all> .",
+])  # fmt: skip
 def test_a_service_description_that_is_wrong_or_of_another_place_changes_nothing(
     describing: Callable[[str], AbstractContextManager[Describing]], description: str
 ) -> None:

@@ -137,11 +137,9 @@ def test_a_likely_reading_is_a_button(page: Page, address: str) -> None:
 
 def test_the_longest_beginning_of_a_name_is_completed_and_kinds_come_first() -> None:
     texts = [
-        ("Marie Curie", "entity", 9),
-        ("Pierre Curie", "entity", 3),
-        ("curie unit", "class", 1),
+        ("Marie Curie", "entity", 9), ("Pierre Curie", "entity", 3), ("curie unit", "class", 1),
         ("The Hague", "entity", 5),
-    ]
+    ]  # fmt: skip
     rows = [
         LabelRow(f"http://e.org/{at}", text, normalised(text), kind=kind, degree=n)
         for at, (text, kind, n) in enumerate(texts)

@@ -30,7 +30,6 @@ SLOW_QUERY = {
     "sparql": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a != ?d && ?d != ?g) }",
     "max_seconds": 60,
 }
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 TOOLS = ["ask", "find", "show", "paths", "plan", "query", "info"]
 
 

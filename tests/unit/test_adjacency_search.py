@@ -67,14 +67,9 @@ def graphs_of(quads: list[ox.Quad]) -> tuple[OxigraphGraph, OxigraphGraph]:
     limit=st.sampled_from([1, 2, 1_000]),
 )
 def test_paths_equal_brute_force_and_those_of_queries(
-    triples: list[Triple],
-    graphs: list[set[IRI | ox.DefaultGraph]],
-    ends: tuple[IRI, IRI],
-    direction: Directions,
-    max_hops: int,
-    skip: frozenset[IRI],
-    limit: int,
-) -> None:
+    triples: list[Triple], graphs: list[set[IRI | ox.DefaultGraph]], ends: tuple[IRI, IRI], direction: Directions,
+    max_hops: int, skip: frozenset[IRI], limit: int,
+) -> None:  # fmt: skip
     """Blank nodes, literals, classes, self loops, parallel predicates, named graphs that repeat triples."""
     quads = [
         ox.Quad(t.subject, t.predicate, t.object, graph)
@@ -122,16 +117,9 @@ dense = st.tuples(
     most=st.sampled_from([10, 10_000, 10_000]),
 )
 def test_predicate_paths_equal_those_of_queries(
-    triples: list[Triple],
-    start: IRI,
-    direction: Directions,
-    max_hops: int,
-    frontier: int,
-    skip: frozenset[IRI],
-    kept: int | None,
-    batch: int,
-    most: int,
-) -> None:
+    triples: list[Triple], start: IRI, direction: Directions, max_hops: int, frontier: int, skip: frozenset[IRI],
+    kept: int | None, batch: int, most: int,
+) -> None:  # fmt: skip
     """With literals beside entities, a start that no triple has, limits, and blank nodes at which queries go on."""
     fast, slow = graphs_of([ox.Quad(t.subject, t.predicate, t.object) for t in triples])
     asked: list[list[PredicatePath]] = [[], []]

@@ -19,22 +19,19 @@ def benchmark() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(
-    ("sparql", "kind"),
-    [
-        ("SELECT DISTINCT ?x WHERE { <http://e.org/a> <http://e.org/p> ?x }", "lookup"),
-        ("ASK { ?x <http://e.org/p> 1 FILTER NOT EXISTS { ?x <http://e.org/q> ?y } }", "yes/no"),
-        ("SELECT DISTINCT (COUNT(?x) AS ?n) WHERE { ?x <http://e.org/p> ?y }", "count"),
-        ("SELECT (ROUND(AVG(?y) * 100) / 100 AS ?n) { ?x <http://e.org/p> ?y }", "number"),
-        ("SELECT ?x { ?x <http://e.org/p> ?y } ORDER BY DESC(?y) LIMIT 1", "extreme"),
-        ("SELECT ?x { ?x <http://e.org/p> ?y FILTER(?y > 5) }", "filter"),
-        ('SELECT ?x { ?x <http://e.org/p> ?y FILTER(CONTAINS(?y, "a > b")) }', "lookup"),
-        ("SELECT ?x { ?x <http://e.org/p> ?y MINUS { ?x <http://e.org/q> ?z } }", "negation"),
-        ("SELECT (COUNT(?x) AS ?n) { ?x a <http://e.org/C> }", "count"),
-        ("SELECT ?x ?n { ?x a <http://e.org/C> ; <http://e.org/n> ?n }", "table"),
-        ("SELECT ?x (COUNT(?y) AS ?n) { ?x <http://e.org/p> ?y } GROUP BY ?x", "table"),
-    ],
-)
+@pytest.mark.parametrize(("sparql", "kind"), [
+    ("SELECT DISTINCT ?x WHERE { <http://e.org/a> <http://e.org/p> ?x }", "lookup"),
+    ("ASK { ?x <http://e.org/p> 1 FILTER NOT EXISTS { ?x <http://e.org/q> ?y } }", "yes/no"),
+    ("SELECT DISTINCT (COUNT(?x) AS ?n) WHERE { ?x <http://e.org/p> ?y }", "count"),
+    ("SELECT (ROUND(AVG(?y) * 100) / 100 AS ?n) { ?x <http://e.org/p> ?y }", "number"),
+    ("SELECT ?x { ?x <http://e.org/p> ?y } ORDER BY DESC(?y) LIMIT 1", "extreme"),
+    ("SELECT ?x { ?x <http://e.org/p> ?y FILTER(?y > 5) }", "filter"),
+    ('SELECT ?x { ?x <http://e.org/p> ?y FILTER(CONTAINS(?y, "a > b")) }', "lookup"),
+    ("SELECT ?x { ?x <http://e.org/p> ?y MINUS { ?x <http://e.org/q> ?z } }", "negation"),
+    ("SELECT (COUNT(?x) AS ?n) { ?x a <http://e.org/C> }", "count"),
+    ("SELECT ?x ?n { ?x a <http://e.org/C> ; <http://e.org/n> ?n }", "table"),
+    ("SELECT ?x (COUNT(?y) AS ?n) { ?x <http://e.org/p> ?y } GROUP BY ?x", "table"),
+])  # fmt: skip
 def test_a_kind_by_the_shape_of_a_query(benchmark: ModuleType, sparql: str, kind: str) -> None:
     assert benchmark.question_kind(Question(id="1", text="?", type="SELECT", sparql=sparql)) == kind
 

@@ -94,18 +94,15 @@ def offered(knowledge: KnowledgeBase, question: str, kind: str) -> dict[str, int
     return {part_words(chip.kind, one.part, label): one.count for one in found}
 
 
-@pytest.mark.parametrize(
-    ("question", "kind", "first"),
-    [
-        ("Which Nobel laureates were born in Warsaw?", "item", {"Paris": 5, "New York City": 4}),
-        ("How many laureates were born after 1900?", "class", {"person": 50, "Nobel laureate": 46}),
-        ("How many laureates were born after 1900?", "operator", {"any": 74, "is not": 72, "is not before": 48}),
-        ("How many laureates were born after 1900?", "value", {"1842": 73, "1856": 69}),
-        ("Who is the spouse of Marie Curie?", "direction", {"turn round": 1}),
-        ("Which Nobel laureates were born in Warsaw?", "condition", {"that studied at something": 1}),
-        ("Which laureates have more than one award?", "operator", {"is at least": 74, "any": 74}),
-    ],
-)
+@pytest.mark.parametrize(("question", "kind", "first"), [
+    ("Which Nobel laureates were born in Warsaw?", "item", {"Paris": 5, "New York City": 4}),
+    ("How many laureates were born after 1900?", "class", {"person": 50, "Nobel laureate": 46}),
+    ("How many laureates were born after 1900?", "operator", {"any": 74, "is not": 72, "is not before": 48}),
+    ("How many laureates were born after 1900?", "value", {"1842": 73, "1856": 69}),
+    ("Who is the spouse of Marie Curie?", "direction", {"turn round": 1}),
+    ("Which Nobel laureates were born in Warsaw?", "condition", {"that studied at something": 1}),
+    ("Which laureates have more than one award?", "operator", {"is at least": 74, "any": 74}),
+])  # fmt: skip
 def test_what_is_offered_is_counted_and_the_most_frequent_is_first(
     knowledge: KnowledgeBase, question: str, kind: str, first: dict[str, int]
 ) -> None:

@@ -25,30 +25,27 @@ def fleet() -> KnowledgeBase:
     return KnowledgeBase(graph_of(FLEET), embedder="none")
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("What is KL-300?", ["Wren"]),
-        ("What is T.4/017?", ["Gull"]),
-        ("Was ist T.4/017?", ["Gull"]),
-        ("Which tram has the fleet number T.4/017?", ["Gull"]),
-        ("What is the length of KL-300?", ["20"]),
-        ("Who drives T.4/18?", ["Leo Vang"]),
-        ("Who has the badge number 0071?", ["Pia Sund"]),
-        ("Who has the badge number 71?", ["Leo Vang"]),
-        ("Who is driver 0071?", ["Pia Sund"]),
-        ("How many drivers have the badge number 71?", ["1"]),
-        ("Is the badge number of Pia Sund 71?", ["false"]),
-        ("Is the badge number of Pia Sund 0071?", ["true"]),
-        ("Is the fleet number of Gull KL-300?", ["false"]),
-        ("Which tram has 36 seats?", ["Wren"]),
-        ("Which trams are longer than 10?", ["Gull", "Wren"]),
-        ("Which tram was built in 1988?", ["Rook"]),
-        ("Which trams were built before 1990?", ["Gull", "Rook"]),
-        ("What is the total number of seats of the trams?", ["128"]),
-        ("Which tram has the most seats?", ["Rook"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("What is KL-300?", ["Wren"]),
+    ("What is T.4/017?", ["Gull"]),
+    ("Was ist T.4/017?", ["Gull"]),
+    ("Which tram has the fleet number T.4/017?", ["Gull"]),
+    ("What is the length of KL-300?", ["20"]),
+    ("Who drives T.4/18?", ["Leo Vang"]),
+    ("Who has the badge number 0071?", ["Pia Sund"]),
+    ("Who has the badge number 71?", ["Leo Vang"]),
+    ("Who is driver 0071?", ["Pia Sund"]),
+    ("How many drivers have the badge number 71?", ["1"]),
+    ("Is the badge number of Pia Sund 71?", ["false"]),
+    ("Is the badge number of Pia Sund 0071?", ["true"]),
+    ("Is the fleet number of Gull KL-300?", ["false"]),
+    ("Which tram has 36 seats?", ["Wren"]),
+    ("Which trams are longer than 10?", ["Gull", "Wren"]),
+    ("Which tram was built in 1988?", ["Rook"]),
+    ("Which trams were built before 1990?", ["Gull", "Rook"]),
+    ("What is the total number of seats of the trams?", ["128"]),
+    ("Which tram has the most seats?", ["Rook"]),
+])  # fmt: skip
 def test_codes_are_names_and_numbers_stay_numbers(fleet: KnowledgeBase, question: str, answers: list[str]) -> None:
     answer = fleet.ask(question)
     said = sorted(one.label for one in answer.best)

@@ -278,12 +278,5 @@ def test_the_page_shows_a_profile_and_names_every_alias(file: Path) -> None:
 def test_a_table_fills_every_field(file: Path) -> None:
     shown = {key for table in tomllib.loads(SHIPPED.read_text("utf-8")).values() for key in table}
     assert {field.name for field in fields(EndpointProfile)} - shown <= {
-        "aliases",
-        "post",
-        "max_url",
-        "pause_s",
-        "token_env",
-        "headers",
-        "needs_contact",
-        "linker_prefix",
-    }
+        "aliases", "post", "max_url", "pause_s", "token_env", "headers", "needs_contact", "linker_prefix",
+    }  # fmt: skip

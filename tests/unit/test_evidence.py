@@ -223,12 +223,8 @@ def test_answers_are_the_ends_of_the_best_item_first_and_before_these_what_sever
 
 
 def items_of(
-    graph: KnowledgeGraph,
-    walks: Sequence[Walk],
-    *,
-    events: list[Event] | None = None,
-    question: str = "",
-) -> list[EvidenceItem]:
+    graph: KnowledgeGraph, walks: Sequence[Walk], *, events: list[Event] | None = None, question: str = "",
+) -> list[EvidenceItem]:  # fmt: skip
     found = expanded_items(walks, session_of(graph, events).labels, question=question)
     return [item for item in found if item is not None]
 

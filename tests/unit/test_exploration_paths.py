@@ -59,15 +59,9 @@ def by_names(path: Path) -> list[str]:
     few=st.sampled_from([0, 2, 1_000]),
 )
 def test_shortest_paths_equal_brute_force(
-    triples: list[Triple],
-    start: IRI,
-    end: IRI,
-    direction: Directions,
-    max_hops: int,
-    chunk_size: int,
-    max_pairs: int,
+    triples: list[Triple], start: IRI, end: IRI, direction: Directions, max_hops: int, chunk_size: int, max_pairs: int,
     few: int,
-) -> None:
+) -> None:  # fmt: skip
     """Literals, classes, self loops, parallel predicates, blank nodes; by joins, by levels, in chunks; ends as hubs."""
     graph = CountingGraph(graph_from(triples), chunk_size=chunk_size)
     with patch.multiple(search_of_paths, MAX_PAIRS=max_pairs, FEW=few):

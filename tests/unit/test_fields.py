@@ -39,27 +39,24 @@ def _rows(question: str, folder: Path) -> list[str] | str:
     return answer.text.partition(" [Q1]")[0].split("; ")
 
 
-@pytest.mark.parametrize(
-    ("question", "rows"),
-    [
-        ("What are the names and towns of all clubs?", ["Knights | Corrin", "Pawns | Corrin", "Rooks | Bexley"]),
-        ("Show the name, town and founding year for every club.",
-         ["Knights | Corrin | 2004", "Pawns | Corrin | 2010", "Rooks | Bexley | 1990"]),
-        ("What are the ids and names of the clubs founded after 2000?", ["2 | Knights", "3 | Pawns"]),
-        ("List club names and number of members for each club.", ["Knights | 1", "Pawns | 0", "Rooks | 2"]),
-        ("Show all towns and the number of clubs in each town.", ["Bexley | 1", "Corrin | 2"]),
-        (
-            "Show the town of all clubs and the number of members in each club.",
-            ["Bexley | 2", "Corrin | 0", "Corrin | 1"],
-        ),
-        ("What are the ids of the members?", ["7", "8", "9"]),
-        ("What are the average, minimum and maximum age of all members?", ["30 | 19 | 41"]),
-        ("What is the lowest and highest rating of the members older than 20?", None),
-        ("What are the names and ages of the members, sorted descending by age?",
-         ["Ada | 30", "Ben | 41", "Cyd | 19"]),
-        ("List the names of the members ordered by their names.", ["Ada", "Ben", "Cyd"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "rows"), [
+    ("What are the names and towns of all clubs?", ["Knights | Corrin", "Pawns | Corrin", "Rooks | Bexley"]),
+    ("Show the name, town and founding year for every club.",
+     ["Knights | Corrin | 2004", "Pawns | Corrin | 2010", "Rooks | Bexley | 1990"]),
+    ("What are the ids and names of the clubs founded after 2000?", ["2 | Knights", "3 | Pawns"]),
+    ("List club names and number of members for each club.", ["Knights | 1", "Pawns | 0", "Rooks | 2"]),
+    ("Show all towns and the number of clubs in each town.", ["Bexley | 1", "Corrin | 2"]),
+    (
+        "Show the town of all clubs and the number of members in each club.",
+        ["Bexley | 2", "Corrin | 0", "Corrin | 1"],
+    ),
+    ("What are the ids of the members?", ["7", "8", "9"]),
+    ("What are the average, minimum and maximum age of all members?", ["30 | 19 | 41"]),
+    ("What is the lowest and highest rating of the members older than 20?", None),
+    ("What are the names and ages of the members, sorted descending by age?",
+     ["Ada | 30", "Ben | 41", "Cyd | 19"]),
+    ("List the names of the members ordered by their names.", ["Ada", "Ben", "Cyd"]),
+])  # fmt: skip
 def test_fields_of_things_are_a_table(question: str, rows: list[str] | str | None, tmp_path: Path) -> None:
     found = _rows(question, tmp_path)
     if rows is None:
@@ -68,42 +65,36 @@ def test_fields_of_things_are_a_table(question: str, rows: list[str] | str | Non
         assert sorted(found) == rows
 
 
-@pytest.mark.parametrize(
-    ("question", "rows"),
-    [
-        ("What are the names of the members ordered by rating?", ["Ada", "Cyd", "Ben"]),
-        ("List the names of the members from the oldest to the youngest", ["Ben", "Ada", "Cyd"]),
-        ("List the names and ratings of the members, from young to old", ["Cyd | 7", "Ada | 5", "Ben | 9"]),
-        ("Find the name and rating of the members older than 20, and sort by their age from old to young.",
-         ["Ben | 9", "Ada | 5"]),
-        ("Show the names of all clubs, from high to low founding year", ["Pawns", "Knights", "Rooks"]),
-        ("What are the names of the clubs in alphabetical order?", ["Knights", "Pawns", "Rooks"]),
-        ("List the names and towns of the clubs in reverse alphabetical order of name",
-         ["Rooks | Bexley", "Pawns | Corrin", "Knights | Corrin"]),
-        ("What are the different towns, and how many clubs are there in each?", ["Corrin | 2", "Bexley | 1"]),
-        ("Show club ids, club names and club towns for all clubs",
-         ["1 | Rooks | Bexley", "2 | Knights | Corrin", "3 | Pawns | Corrin"]),
-        ("What is the average rating of members for each age?", ["41 | 9", "19 | 7", "30 | 5"]),
-        ("What is the highest rating and its member?", ["Ben | 9"]),
-        ("How many different club towns are there?", ["2"]),
-        ("How many different ratings do the members have?", ["3"]),
-        ("List the clubs with the number of members, from most to least", ["Rooks | 2", "Knights | 1", "Pawns | 0"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "rows"), [
+    ("What are the names of the members ordered by rating?", ["Ada", "Cyd", "Ben"]),
+    ("List the names of the members from the oldest to the youngest", ["Ben", "Ada", "Cyd"]),
+    ("List the names and ratings of the members, from young to old", ["Cyd | 7", "Ada | 5", "Ben | 9"]),
+    ("Find the name and rating of the members older than 20, and sort by their age from old to young.",
+     ["Ben | 9", "Ada | 5"]),
+    ("Show the names of all clubs, from high to low founding year", ["Pawns", "Knights", "Rooks"]),
+    ("What are the names of the clubs in alphabetical order?", ["Knights", "Pawns", "Rooks"]),
+    ("List the names and towns of the clubs in reverse alphabetical order of name",
+     ["Rooks | Bexley", "Pawns | Corrin", "Knights | Corrin"]),
+    ("What are the different towns, and how many clubs are there in each?", ["Corrin | 2", "Bexley | 1"]),
+    ("Show club ids, club names and club towns for all clubs",
+     ["1 | Rooks | Bexley", "2 | Knights | Corrin", "3 | Pawns | Corrin"]),
+    ("What is the average rating of members for each age?", ["41 | 9", "19 | 7", "30 | 5"]),
+    ("What is the highest rating and its member?", ["Ben | 9"]),
+    ("How many different club towns are there?", ["2"]),
+    ("How many different ratings do the members have?", ["3"]),
+    ("List the clubs with the number of members, from most to least", ["Rooks | 2", "Knights | 1", "Pawns | 0"]),
+])  # fmt: skip
 def test_rows_are_in_the_order_of_what_is_a_column_or_none(question: str, rows: list[str], tmp_path: Path) -> None:
     assert _rows(question, tmp_path) == rows
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "List the clubs in reverse alphabetical order", "List the clubs in descending order of rainfall",
-        "List the towns of the clubs in order of club age", "List the clubs ordered by town and then by founding year",
-        "List the ages of the members in alphabetical order of name", "List the clubs from old to young",
-        "What are the towns and how many clubs are there for each founding year?",
-        "List the members and their rating, in descending order of rating and then in alphabetical order",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("question", [
+    "List the clubs in reverse alphabetical order", "List the clubs in descending order of rainfall",
+    "List the towns of the clubs in order of club age", "List the clubs ordered by town and then by founding year",
+    "List the ages of the members in alphabetical order of name", "List the clubs from old to young",
+    "What are the towns and how many clubs are there for each founding year?",
+    "List the members and their rating, in descending order of rating and then in alphabetical order",
+])  # fmt: skip
 def test_an_order_that_no_row_can_be_in_is_a_doubt(question: str, tmp_path: Path) -> None:
     assert str(_rows(question, tmp_path)).startswith("No sure answer")
 

@@ -34,17 +34,14 @@ def knowledge() -> KnowledgeBase:
     return KnowledgeBase(graph_of(ROWS), embedder="none")
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("Which year had the most regattas?", ["2016"]),
-        ("What is the most common hometown of sailors?", ["Cork"]),
-        ("Which hometown is the most common?", ["Cork"]),
-        ("Which hometowns have at least two sailors?", ["Cork"]),
-        ("Which hometowns are shared by two or more sailors?", ["Cork"]),
-        ("Which hometowns have fewer than two sailors?", ["Oban", "Riga"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("Which year had the most regattas?", ["2016"]),
+    ("What is the most common hometown of sailors?", ["Cork"]),
+    ("Which hometown is the most common?", ["Cork"]),
+    ("Which hometowns have at least two sailors?", ["Cork"]),
+    ("Which hometowns are shared by two or more sailors?", ["Cork"]),
+    ("Which hometowns have fewer than two sailors?", ["Oban", "Riga"]),
+])  # fmt: skip
 def test_a_value_is_found_by_how_many_things_have_it(
     knowledge: KnowledgeBase, question: str, answers: list[str]
 ) -> None:
@@ -52,33 +49,27 @@ def test_a_value_is_found_by_how_many_things_have_it(
     assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("Which harbour has the most boats?", ["North Quay"]),
-        ("Which harbours have more than one boat?", ["North Quay"]),
-        ("Which harbours have no boats?", ["Old Mole", "West Pier"]),
-        ("Which harbours have between one and two regattas?", ["North Quay", "South Quay"]),
-        ("Which boats have 4 engines?", ["Gull", "Skua"]),
-        ("How many boats have more than 4 engines?", ["1"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("Which harbour has the most boats?", ["North Quay"]),
+    ("Which harbours have more than one boat?", ["North Quay"]),
+    ("Which harbours have no boats?", ["Old Mole", "West Pier"]),
+    ("Which harbours have between one and two regattas?", ["North Quay", "South Quay"]),
+    ("Which boats have 4 engines?", ["Gull", "Skua"]),
+    ("How many boats have more than 4 engines?", ["1"]),
+])  # fmt: skip
 def test_what_a_node_joins_is_counted_and_missed(knowledge: KnowledgeBase, question: str, answers: list[str]) -> None:
     answer = knowledge.ask(question)
     assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("Which sailors are licensed captains?", ["Ada", "Ben"]),
-        ("Which sailors are not licensed captains?", ["Cleo", "Dov"]),
-        ("Which harbours had regattas in both 2014 and 2015?", ["North Quay"]),
-        ("Which harbours had regattas in 2014 or 2015?", ["North Quay", "South Quay"]),
-        ("Which harbours had regattas in 2014 but not in 2015?", ["South Quay"]),
-        ("Which harbours are not used for any regatta?", ["Old Mole"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("Which sailors are licensed captains?", ["Ada", "Ben"]),
+    ("Which sailors are not licensed captains?", ["Cleo", "Dov"]),
+    ("Which harbours had regattas in both 2014 and 2015?", ["North Quay"]),
+    ("Which harbours had regattas in 2014 or 2015?", ["North Quay", "South Quay"]),
+    ("Which harbours had regattas in 2014 but not in 2015?", ["South Quay"]),
+    ("Which harbours are not used for any regatta?", ["Old Mole"]),
+])  # fmt: skip
 def test_both_and_not_are_of_what_is_asked_for(knowledge: KnowledgeBase, question: str, answers: list[str]) -> None:
     answer = knowledge.ask(question)
     assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)

@@ -25,21 +25,18 @@ def ships() -> kgsparql.KnowledgeBase:
     return knowledge_of(SHIPS)
 
 
-@pytest.mark.parametrize(
-    ("line", "words", "comes_to"),
-    [
-        ('(count (where "ship" "length" > 70))', "the number of ships whose length is more than 70", "2"),
-        ('(has "ships" "built by" "Pell Yard")', "ships built by Pell Yard", "Auk; Brant"),
-        ("(top 'ship' 'length' 1 desc)", "the ship with the largest length", "Brant"),
-        ('(group "ship" "built by" ((many)) order=many desc)',
-         "for each of those that ships are built by: how many of them (many), the largest first",
-         "Pell Yard | 2; Marn Yard | 1"),
-        ('(has "shipyard" "built" (where "ship" "length" > 100))',
-         "shipyards that the ships whose length is more than 100 are built by", "Pell Yard"),
-        ('(ends "ship" ("built by" "town"))', "towns of those that ships are built by", "Dunmar; Orl"),
-        ('(count (has "shipyard" "town" "Orl"))', "the number of shipyards whose town is Orl", "1"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "words", "comes_to"), [
+    ('(count (where "ship" "length" > 70))', "the number of ships whose length is more than 70", "2"),
+    ('(has "ships" "built by" "Pell Yard")', "ships built by Pell Yard", "Auk; Brant"),
+    ("(top 'ship' 'length' 1 desc)", "the ship with the largest length", "Brant"),
+    ('(group "ship" "built by" ((many)) order=many desc)',
+     "for each of those that ships are built by: how many of them (many), the largest first",
+     "Pell Yard | 2; Marn Yard | 1"),
+    ('(has "shipyard" "built" (where "ship" "length" > 100))',
+     "shipyards that the ships whose length is more than 100 are built by", "Pell Yard"),
+    ('(ends "ship" ("built by" "town"))', "towns of those that ships are built by", "Dunmar; Orl"),
+    ('(count (has "shipyard" "town" "Orl"))', "the number of shipyards whose town is Orl", "1"),
+])  # fmt: skip
 def test_words_in_quotes_are_filled(ships: kgsparql.KnowledgeBase, line: str, words: str, comes_to: str) -> None:
     planned = ships.plan(line)
     first = planned.candidates[0]

@@ -212,31 +212,28 @@ def boats(tmp_path_factory):
         yield graph
 
 
-@pytest.mark.parametrize(
-    ("question", "gold"),
-    [
-        ("Does Ida Moss own the Gull?", {"no"}),
-        ("Is Ben Rusk the owner of the Gull?", {"yes"}),
-        ("What is the total price of the boats of Ida Moss?", {"21"}),
-        ("What is the cheapest boat of Ida Moss?", {"Skua"}),
-        ("Who has owned the Gull?", {"Ida Moss", "Ben Rusk"}),
-        ("How many people have owned the Gull?", {"2"}),
-        ("Who owns more than one boat?", IN_DOUBT),
-        ("Which boats have no owner?", IN_DOUBT),
-        ("How many boats did each person own in 2001?", IN_DOUBT),
-        ("Who owned the Gull from January 2003 to April 2003?", {"Ida Moss", "Ben Rusk"}),
-        ("Who owned the Gull at the end of 2003?", {"Ben Rusk"}),
-        ("Who owned the Gull throughout 2003?", set()),
-        ("Who became owner of the Gull in 2003?", {"Ben Rusk"}),
-        ("Has Ben Rusk been the owner of the Gull since 2002?", {"no"}),
-        ("How many ownerships does the Gull have?", {"2"}),
-        ("Who has won the Gold Cup?", {"Ida Moss", "Ben Rusk"}),  # events of one day are not over
-        ("How many people won the Gold Cup?", {"2"}),
-        ("What is the rate of the Gull?", {"100"}),
-        ("What was the rate of the Gull in 2007?", {"70"}),
-        ("What is the surface of Ridge Way?", IN_DOUBT),  # from 0 to 1200 are no years
-    ],
-)
+@pytest.mark.parametrize(("question", "gold"), [
+    ("Does Ida Moss own the Gull?", {"no"}),
+    ("Is Ben Rusk the owner of the Gull?", {"yes"}),
+    ("What is the total price of the boats of Ida Moss?", {"21"}),
+    ("What is the cheapest boat of Ida Moss?", {"Skua"}),
+    ("Who has owned the Gull?", {"Ida Moss", "Ben Rusk"}),
+    ("How many people have owned the Gull?", {"2"}),
+    ("Who owns more than one boat?", IN_DOUBT),
+    ("Which boats have no owner?", IN_DOUBT),
+    ("How many boats did each person own in 2001?", IN_DOUBT),
+    ("Who owned the Gull from January 2003 to April 2003?", {"Ida Moss", "Ben Rusk"}),
+    ("Who owned the Gull at the end of 2003?", {"Ben Rusk"}),
+    ("Who owned the Gull throughout 2003?", set()),
+    ("Who became owner of the Gull in 2003?", {"Ben Rusk"}),
+    ("Has Ben Rusk been the owner of the Gull since 2002?", {"no"}),
+    ("How many ownerships does the Gull have?", {"2"}),
+    ("Who has won the Gold Cup?", {"Ida Moss", "Ben Rusk"}),  # events of one day are not over
+    ("How many people won the Gold Cup?", {"2"}),
+    ("What is the rate of the Gull?", {"100"}),
+    ("What was the rate of the Gull in 2007?", {"70"}),
+    ("What is the surface of Ridge Way?", IN_DOUBT),  # from 0 to 1200 are no years
+])  # fmt: skip
 def test_what_is_over_is_not_what_is_so(boats, question, gold):
     answer = boats.ask(question)
     assert answer.sure != (gold is IN_DOUBT), answer.text
@@ -276,23 +273,20 @@ def members(request, tmp_path_factory):
         yield graph
 
 
-@pytest.mark.parametrize(
-    ("question", "gold"),
-    [
-        ("Who was the mayor of Brae in 2009?", {"Ida Moss"}),
-        ("Who was mayor of Brae before Ben Rusk?", {"Ida Moss"}),
-        ("Until when was Ida Moss mayor of Brae?", {"2010-04-30"}),
-        ("How many mayors did Brae have in 2010?", {"2"}),
-        ("Who was the town clerk of Brae in 2009?", {"Ola Berg"}),
-        ("Who was a member of Brae in 2009?", {"Ida Moss", "Ola Berg"}),
-        ("Wer war 2009 Bürgermeister von Brae?", {"Ida Moss"}),
-        ("Qui était maire de Brae en 2009 ?", {"Ida Moss"}),
-        ("¿Quién era el alcalde de Brae en 2009?", {"Ida Moss"}),
-        ("Wer war 2009 Mitglied von Brae?", {"Ida Moss", "Ola Berg"}),
-        ("Qui était membre de Brae en 2009 ?", {"Ida Moss", "Ola Berg"}),
-        ("¿Quién era miembro de Brae en 2009?", {"Ida Moss", "Ola Berg"}),
-    ],
-)
+@pytest.mark.parametrize(("question", "gold"), [
+    ("Who was the mayor of Brae in 2009?", {"Ida Moss"}),
+    ("Who was mayor of Brae before Ben Rusk?", {"Ida Moss"}),
+    ("Until when was Ida Moss mayor of Brae?", {"2010-04-30"}),
+    ("How many mayors did Brae have in 2010?", {"2"}),
+    ("Who was the town clerk of Brae in 2009?", {"Ola Berg"}),
+    ("Who was a member of Brae in 2009?", {"Ida Moss", "Ola Berg"}),
+    ("Wer war 2009 Bürgermeister von Brae?", {"Ida Moss"}),
+    ("Qui était maire de Brae en 2009 ?", {"Ida Moss"}),
+    ("¿Quién era el alcalde de Brae en 2009?", {"Ida Moss"}),
+    ("Wer war 2009 Mitglied von Brae?", {"Ida Moss", "Ola Berg"}),
+    ("Qui était membre de Brae en 2009 ?", {"Ida Moss", "Ola Berg"}),
+    ("¿Quién era miembro de Brae en 2009?", {"Ida Moss", "Ola Berg"}),
+])  # fmt: skip
 def test_an_office_that_is_a_link_of_a_membership_is_a_relation(members, question, gold):
     answer = members.ask(question)
     assert answer.sure, answer.text
@@ -331,20 +325,17 @@ def staff(request, tmp_path_factory):
         yield graph
 
 
-@pytest.mark.parametrize(
-    ("question", "gold"),
-    [
-        ("Who does Ida Moss work for?", {"Dock Works"}),
-        ("For whom did Ida Moss work in 2002?", {"Mill House"}),
-        ("Who worked for Dock Works in 2005?", {"Ben Rusk"}),
-        ("Who employed Ida Moss in 2002?", {"Mill House"}),
-        ("Who is the employer of Ida Moss?", {"Dock Works"}),
-        ("Did Ida Moss work for Dock Works in 2002?", {"no"}),
-        ("Für wen arbeitet Ida Moss?", {"Dock Works"}),
-        ("¿Para quién trabaja Ida Moss?", {"Dock Works"}),
-        ("Who are the players of the Owls in 2005?", {"Una Lee"}),
-    ],
-)
+@pytest.mark.parametrize(("question", "gold"), [
+    ("Who does Ida Moss work for?", {"Dock Works"}),
+    ("For whom did Ida Moss work in 2002?", {"Mill House"}),
+    ("Who worked for Dock Works in 2005?", {"Ben Rusk"}),
+    ("Who employed Ida Moss in 2002?", {"Mill House"}),
+    ("Who is the employer of Ida Moss?", {"Dock Works"}),
+    ("Did Ida Moss work for Dock Works in 2002?", {"no"}),
+    ("Für wen arbeitet Ida Moss?", {"Dock Works"}),
+    ("¿Para quién trabaja Ida Moss?", {"Dock Works"}),
+    ("Who are the players of the Owls in 2005?", {"Una Lee"}),
+])  # fmt: skip
 def test_who_works_for_whom_is_told_from_either_end(staff, question, gold):
     answer = staff.ask(question)
     assert answer.sure, answer.text

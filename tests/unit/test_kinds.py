@@ -38,35 +38,29 @@ ROOMS = """
 )
 
 
-@pytest.mark.parametrize(
-    ("graph", "question", "answers"),
-    [
-        (PARTS, "Which parts weigh more than 75?", ["Clamp 4", "Gear 3"]),
-        (PARTS, "How many parts were made by Acme?", ["2"]),
-        (PARTS, "What is the heaviest part?", ["Gear 3"]),
-        (PARTS, "Which makers are in Bonn?", ["Acme"]),
-        (CROPS, "Which subjects are deprecated?", ["Rye", "Spelt"]),
-        (CROPS, "How many topics are there?", ["2"]),
-        (CROPS, "Welche Themen sind veraltet?", ["Rye", "Spelt"]),
-        (CROPS, "Quels sujets sont obsolètes ?", ["Rye", "Spelt"]),
-        (ROOMS, "Which room has the largest area?", ["Room29"]),
-        (ROOMS, "Which room holds lamp 7?", ["Room7"]),
-        (ROOMS, "Is the Hall a room?", ["true"]),
-    ],
-)
+@pytest.mark.parametrize(("graph", "question", "answers"), [
+    (PARTS, "Which parts weigh more than 75?", ["Clamp 4", "Gear 3"]),
+    (PARTS, "How many parts were made by Acme?", ["2"]),
+    (PARTS, "What is the heaviest part?", ["Gear 3"]),
+    (PARTS, "Which makers are in Bonn?", ["Acme"]),
+    (CROPS, "Which subjects are deprecated?", ["Rye", "Spelt"]),
+    (CROPS, "How many topics are there?", ["2"]),
+    (CROPS, "Welche Themen sind veraltet?", ["Rye", "Spelt"]),
+    (CROPS, "Quels sujets sont obsolètes ?", ["Rye", "Spelt"]),
+    (ROOMS, "Which room has the largest area?", ["Room29"]),
+    (ROOMS, "Which room holds lamp 7?", ["Room7"]),
+    (ROOMS, "Is the Hall a room?", ["true"]),
+])  # fmt: skip
 def test_a_noun_that_no_class_has_is_of_what_is_called_so(graph: str, question: str, answers: list[str]) -> None:
     answer = KnowledgeBase(graph_of(graph), embedder="none").ask(question)
     assert told(answer) == (True, answers), (answer.text, answer.gaps)
 
 
-@pytest.mark.parametrize(
-    ("graph", "question", "why"),
-    [
-        (ROOMS, "How many rooms are there?", "reading"),  # a class has the word, too
-        (CROPS, "How many vegetables are there?", "operation"),  # a noun of nothing counts nothing
-        (PARTS, "Which machines weigh more than 75?", "operation"),
-    ],
-)
+@pytest.mark.parametrize(("graph", "question", "why"), [
+    (ROOMS, "How many rooms are there?", "reading"),  # a class has the word, too
+    (CROPS, "How many vegetables are there?", "operation"),  # a noun of nothing counts nothing
+    (PARTS, "Which machines weigh more than 75?", "operation"),
+])  # fmt: skip
 def test_a_noun_of_what_the_graph_does_not_say_is_in_doubt(graph: str, question: str, why: str) -> None:
     answer = KnowledgeBase(graph_of(graph), embedder="none").ask(question)
     assert (answer.sure, [gap.code for gap in answer.gaps]) == (False, [why]), (answer.text, answer.gaps)
@@ -84,18 +78,15 @@ TOURS = """
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("What is the second stop of Coast Line?", ["Barton"]),
-        ("What is the last stop of Coast Line?", ["Corby"]),
-        ("What is the third stop of Hill Line?", ["Ashby"]),
-        ("Which towns are stops of Coast Line?", ["Ashby", "Barton", "Corby"]),
-        ("Which tours have the stop Corby?", ["Coast Line", "Hill Line", "Second Line"]),
-        ("What are the stops of Second Line?", ["Corby", "Derby"]),
-        ("Which tours have Ashby as first stop?", ["Coast Line"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("What is the second stop of Coast Line?", ["Barton"]),
+    ("What is the last stop of Coast Line?", ["Corby"]),
+    ("What is the third stop of Hill Line?", ["Ashby"]),
+    ("Which towns are stops of Coast Line?", ["Ashby", "Barton", "Corby"]),
+    ("Which tours have the stop Corby?", ["Coast Line", "Hill Line", "Second Line"]),
+    ("What are the stops of Second Line?", ["Corby", "Derby"]),
+    ("Which tours have Ashby as first stop?", ["Coast Line"]),
+])  # fmt: skip
 def test_members_of_lists_and_containers_are_in_their_order(question: str, answers: list[str]) -> None:
     answer = KnowledgeBase(graph_of(TOURS), embedder="none").ask(question)
     assert told(answer) == (True, answers), (answer.text, answer.gaps)
@@ -118,17 +109,14 @@ ROCKS = """
 SORTED = ROCKS + ":x a :basalt ; rdfs:label 'Specimen 1' . :y a :lime ; rdfs:label 'Specimen 2' ."
 
 
-@pytest.mark.parametrize(
-    ("graph", "question", "answers"),
-    [
-        (ROCKS, "How many rocks are there?", ["4"]),
-        (ROCKS, "Which lava rocks are there?", ["basalt"]),
-        (ROCKS, "Which terms are deprecated?", ["obsolete grit"]),
-        (ROCKS, "How many terms are there?", ["5"]),
-        (SORTED, "Which rocks are there?", ["Specimen 1", "Specimen 2"]),
-        (SORTED, "How many kinds of rock are there?", ["4"]),
-    ],
-)
+@pytest.mark.parametrize(("graph", "question", "answers"), [
+    (ROCKS, "How many rocks are there?", ["4"]),
+    (ROCKS, "Which lava rocks are there?", ["basalt"]),
+    (ROCKS, "Which terms are deprecated?", ["obsolete grit"]),
+    (ROCKS, "How many terms are there?", ["5"]),
+    (SORTED, "Which rocks are there?", ["Specimen 1", "Specimen 2"]),
+    (SORTED, "How many kinds of rock are there?", ["4"]),
+])  # fmt: skip
 def test_classes_are_the_things_where_nothing_is_of_them(graph: str, question: str, answers: list[str]) -> None:
     answer = KnowledgeBase(graph_of(graph), embedder="none").ask(question)
     assert told(answer) == (True, answers), (answer.text, answer.gaps)
@@ -147,18 +135,15 @@ HARBOURS = """
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("What is Copperhaven called in French?", ["Port-Cuivre"]),
-        ("What is the German name of Copperhaven?", ["Kupferhafen"]),
-        ("What is the Spanish word for Copperhaven?", ["Puerto Cobre"]),
-        ("What is the motto of Copperhaven in German?", ["Wir gehen weiter"]),
-        ("Wie heißt Copperhaven auf Französisch?", ["Port-Cuivre"]),
-        ("Comment s'appelle Copperhaven en allemand ?", ["Kupferhafen"]),
-        ("¿Cuál es el nombre alemán de Copperhaven?", ["Kupferhafen"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("What is Copperhaven called in French?", ["Port-Cuivre"]),
+    ("What is the German name of Copperhaven?", ["Kupferhafen"]),
+    ("What is the Spanish word for Copperhaven?", ["Puerto Cobre"]),
+    ("What is the motto of Copperhaven in German?", ["Wir gehen weiter"]),
+    ("Wie heißt Copperhaven auf Französisch?", ["Port-Cuivre"]),
+    ("Comment s'appelle Copperhaven en allemand ?", ["Kupferhafen"]),
+    ("¿Cuál es el nombre alemán de Copperhaven?", ["Kupferhafen"]),
+])  # fmt: skip
 def test_a_language_is_the_tag_of_a_text(question: str, answers: list[str]) -> None:
     answer = KnowledgeBase(graph_of(HARBOURS), embedder="none").ask(question)
     assert told(answer) == (True, answers), (answer.text, answer.gaps)

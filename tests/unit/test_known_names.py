@@ -38,27 +38,24 @@ def museum() -> KnowledgeBase:
     return KnowledgeBase(graph_of(MUSEUM), embedder="none")
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("What is the email address of Vera Quist?", ["vera@m.test"]),
-        ("Wie lautet die E-Mail-Adresse von Vera Quist?", ["vera@m.test"]),
-        ("What is the licence of Red Amphora?", ["Open Licence"]),
-        ("¿Cuál es la licencia de Red Amphora?", ["Open Licence"]),
-        ("What is the publication date of Red Amphora?", ["2001-05-06"]),
-        ("Which vase has the highest altitude?", ["Blue Jug"]),
-        ("What is the glaze of Blue Jug?", ["cobalt"]),
-        ("What is the oven of Blue Jug?", ["Kiln Four"]),
-        ("What is the kiln of Blue Jug?", ["Kiln Four"]),
-        ("What is the definition of crackle?", ["Fine cracks in a glaze."]),
-        ("What is another word for crackle?", ["craquelure"]),
-        ("What else is crackle called?", ["craquelure"]),
-        ("What is crackle replaced by?", ["crazing"]),
-        ("Who is the contact for North Finds?", ["Vera Quist"]),
-        ("Which dataset has the earliest modification date?", ["North Finds"]),
-        ("Which dataset has the contact Vera Quist?", ["North Finds"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("What is the email address of Vera Quist?", ["vera@m.test"]),
+    ("Wie lautet die E-Mail-Adresse von Vera Quist?", ["vera@m.test"]),
+    ("What is the licence of Red Amphora?", ["Open Licence"]),
+    ("¿Cuál es la licencia de Red Amphora?", ["Open Licence"]),
+    ("What is the publication date of Red Amphora?", ["2001-05-06"]),
+    ("Which vase has the highest altitude?", ["Blue Jug"]),
+    ("What is the glaze of Blue Jug?", ["cobalt"]),
+    ("What is the oven of Blue Jug?", ["Kiln Four"]),
+    ("What is the kiln of Blue Jug?", ["Kiln Four"]),
+    ("What is the definition of crackle?", ["Fine cracks in a glaze."]),
+    ("What is another word for crackle?", ["craquelure"]),
+    ("What else is crackle called?", ["craquelure"]),
+    ("What is crackle replaced by?", ["crazing"]),
+    ("Who is the contact for North Finds?", ["Vera Quist"]),
+    ("Which dataset has the earliest modification date?", ["North Finds"]),
+    ("Which dataset has the contact Vera Quist?", ["North Finds"]),
+])  # fmt: skip
 def test_predicates_answer_to_what_people_call_them(museum: KnowledgeBase, question: str, answers: list[str]) -> None:
     answer = museum.ask(question)
     said = [one.label.removeprefix("mailto:") for one in answer.best]

@@ -136,15 +136,12 @@ def test_descriptions_are_in_the_language_of_the_reader() -> None:
 BORN_IN = {"de": "Wo wurde Marie Curie geboren?", "fr": "Où est née Marie Curie ?", "es": "¿Dónde nació Marie Curie?"}
 
 
-@pytest.mark.parametrize(
-    ("language", "question", "note"),
-    [
-        ("de", "Und wo ist sie gestorben?", "'sie' wurde für Marie Curie gehalten"),
-        ("de", "und Pierre Curie?", "noch einmal gefragt, mit 'Pierre Curie' statt 'Marie Curie'"),
-        ("fr", "Où est-elle morte ?", "'elle' a été pris pour Marie Curie"),
-        ("es", "¿y dónde murió?", "preguntado sobre Marie Curie"),
-    ],
-)
+@pytest.mark.parametrize(("language", "question", "note"), [
+    ("de", "Und wo ist sie gestorben?", "'sie' wurde für Marie Curie gehalten"),
+    ("de", "und Pierre Curie?", "noch einmal gefragt, mit 'Pierre Curie' statt 'Marie Curie'"),
+    ("fr", "Où est-elle morte ?", "'elle' a été pris pour Marie Curie"),
+    ("es", "¿y dónde murió?", "preguntado sobre Marie Curie"),
+])  # fmt: skip
 def test_what_was_filled_in_is_said_in_the_language_of_the_question(
     nobel: kgsparql.KnowledgeBase, language: str, question: str, note: str
 ) -> None:
@@ -154,20 +151,17 @@ def test_what_was_filled_in_is_said_in_the_language_of_the_question(
     assert [own.term for own in alone.best] == [own.term for own in answer.best], "it stands for itself"
 
 
-@pytest.mark.parametrize(
-    ("before", "question", "asked"),
-    [
-        ("Who is the spouse of Marie Curie?", "and his date of birth?", "What is Pierre Curie's date of birth?"),
-        ("Which laureates were born in Paris?", "Where did the first one study?", "Where did Esther Duflo study?"),
-        ("Where was Marie Curie born?", "When was the second one born?", ""),
-        ("poets born in Rome", "which of them have a child?", "which poets born in Rome have a child?"),
-        ("Laureates born before 1900", "and their spouses?", "Spouses of the Laureates born before 1900?"),
-        ("What is Marie Curie's birthplace?", "what about Niels Bohr?", "What is Niels Bohr's birthplace?"),
-        ("When did Marie Curie's husband die?", "what about her children?", "Marie Curie's children?"),
-        ("Who taught at the University of Paris?", "what about the ETH?", "Who taught at the ETH?"),
-        ("How many of Niels Bohr, Max Born and Pierre Curie have a child?", "what about Paris?", "what about Paris?"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "question", "asked"), [
+    ("Who is the spouse of Marie Curie?", "and his date of birth?", "What is Pierre Curie's date of birth?"),
+    ("Which laureates were born in Paris?", "Where did the first one study?", "Where did Esther Duflo study?"),
+    ("Where was Marie Curie born?", "When was the second one born?", ""),
+    ("poets born in Rome", "which of them have a child?", "which poets born in Rome have a child?"),
+    ("Laureates born before 1900", "and their spouses?", "Spouses of the Laureates born before 1900?"),
+    ("What is Marie Curie's birthplace?", "what about Niels Bohr?", "What is Niels Bohr's birthplace?"),
+    ("When did Marie Curie's husband die?", "what about her children?", "Marie Curie's children?"),
+    ("Who taught at the University of Paris?", "what about the ETH?", "Who taught at the ETH?"),
+    ("How many of Niels Bohr, Max Born and Pierre Curie have a child?", "what about Paris?", "what about Paris?"),
+])  # fmt: skip
 def test_what_is_left_out_is_taken_from_what_is_named_or_asked_for(
     nobel: kgsparql.KnowledgeBase, before: str, question: str, asked: str
 ) -> None:

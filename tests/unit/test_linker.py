@@ -512,11 +512,8 @@ def test_a_step_goes_the_way_that_the_role_of_the_name_allows() -> None:
 def test_each_step_is_what_the_clauses_say_there() -> None:
     asked = about("the gender of the children of Anna ?")
     paths = [
-        path("children", "gender"),
-        path("gender", "children"),
-        path("children"),
-        path("children", "gender", "film"),
-    ]
+        path("children", "gender"), path("gender", "children"), path("children"), path("children", "gender", "film"),
+    ]  # fmt: skip
     assert feature("chain", asked, *paths) == [1.0, 0.0, 0.5, 0.667]
 
 

@@ -10,11 +10,8 @@ from kgsparql.plans.arrays import read_plan_file, written_plan
 from tests.world import graph_of
 
 HORSES = {
-    "Bella": (4, 420, "Spain"),
-    "Comet": (12, 510, "Spain"),
-    "Dusty": (9, 480, "Malta"),
-    "Ember": (23, 390, "Malta"),
-}
+    "Bella": (4, 420, "Spain"), "Comet": (12, 510, "Spain"), "Dusty": (9, 480, "Malta"), "Ember": (23, 390, "Malta"),
+}  # fmt: skip
 STABLES = """
 @prefix : <http://e.org/> .
 :age rdfs:label "age" . :weight rdfs:label "weight" . :origin rdfs:label "origin" . :year rdfs:label "year" .
@@ -39,65 +36,53 @@ def told(question: str) -> tuple[bool, list[str]]:
     return answer.sure, sorted(one.label for one in answer.best)
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("Which horse is the youngest?", ["Bella"]),
-        ("Who is older, Comet or Dusty?", ["Comet"]),
-        ("Which horses are older than 10 years?", ["Comet", "Ember"]),
-        ("What is the oldest age of the horses?", ["23"]),
-        ("Is Bella older than Comet?", ["false"]),
-        ("How much older is Comet than Bella?", ["8"]),
-        ("What is the oldest horse by age?", ["Ember"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("Which horse is the youngest?", ["Bella"]),
+    ("Who is older, Comet or Dusty?", ["Comet"]),
+    ("Which horses are older than 10 years?", ["Comet", "Ember"]),
+    ("What is the oldest age of the horses?", ["23"]),
+    ("Is Bella older than Comet?", ["false"]),
+    ("How much older is Comet than Bella?", ["8"]),
+    ("What is the oldest horse by age?", ["Ember"]),
+])  # fmt: skip
 def test_what_runs_the_other_way_is_turned(question: str, answers: list[str]) -> None:
     assert told(question) == (True, answers)
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("Which horses are older than average?", ["Ember"]),
-        ("Which horses have a weight below the average?", ["Bella", "Ember"]),
-        ("Which horses whose weight is above the average weight of all horses are from Spain?", ["Comet"]),
-        ("Which horses are heavier than the average horse?", ["Comet", "Dusty"]),
-        ("Which horses weigh more than the one with the lowest age?", ["Comet", "Dusty"]),
-        ("Which horses are heavier than the youngest horse?", ["Comet", "Dusty"]),
-        ("Which horses whose age is between 5 and 10 are there?", ["Dusty"]),
-        ("Is Bella heavier than average?", ["false"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("Which horses are older than average?", ["Ember"]),
+    ("Which horses have a weight below the average?", ["Bella", "Ember"]),
+    ("Which horses whose weight is above the average weight of all horses are from Spain?", ["Comet"]),
+    ("Which horses are heavier than the average horse?", ["Comet", "Dusty"]),
+    ("Which horses weigh more than the one with the lowest age?", ["Comet", "Dusty"]),
+    ("Which horses are heavier than the youngest horse?", ["Comet", "Dusty"]),
+    ("Which horses whose age is between 5 and 10 are there?", ["Dusty"]),
+    ("Is Bella heavier than average?", ["false"]),
+])  # fmt: skip
 def test_a_number_may_be_that_of_others(question: str, answers: list[str]) -> None:
     assert told(question) == (True, answers)
 
 
-@pytest.mark.parametrize(
-    ("question", "answers"),
-    [
-        ("Which stables keep a horse?", ["Elm Yard", "Oak Yard"]),
-        ("Which stables do not keep any horse?", ["Ash Yard"]),
-        ("Which stable keeps the most horses?", ["Oak Yard"]),
-        ("Which races were held in Elm Yard?", ["Trot Cup"]),
-        ("Which races took place in the stable with the lowest room?", ["Trot Cup"]),
-        ("How many races took place in 2019?", ["1"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answers"), [
+    ("Which stables keep a horse?", ["Elm Yard", "Oak Yard"]),
+    ("Which stables do not keep any horse?", ["Ash Yard"]),
+    ("Which stable keeps the most horses?", ["Oak Yard"]),
+    ("Which races were held in Elm Yard?", ["Trot Cup"]),
+    ("Which races took place in the stable with the lowest room?", ["Trot Cup"]),
+    ("How many races took place in 2019?", ["1"]),
+])  # fmt: skip
 def test_a_verb_that_only_joins_is_said_by_the_only_relation(question: str, answers: list[str]) -> None:
     assert told(question) == (True, answers)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Which horses are older than 1990?",  # an age is no year
-        "Which horses from Malta are older than average?",  # of which horses?
-        "Which horses are older than the average room of the stables?",
-        "Which stables refused a horse?",
-        "Which races hired a horse?",  # a doping says more
-        "Which trainers own a horse?",  # who rides it need not
-    ],
-)
+@pytest.mark.parametrize("question", [
+    "Which horses are older than 1990?",  # an age is no year
+    "Which horses from Malta are older than average?",  # of which horses?
+    "Which horses are older than the average room of the stables?",
+    "Which stables refused a horse?",
+    "Which races hired a horse?",  # a doping says more
+    "Which trainers own a horse?",  # who rides it need not
+])  # fmt: skip
 def test_what_is_not_said_is_doubted(question: str) -> None:
     assert not told(question)[0]
 

@@ -55,31 +55,28 @@ def rows(asked: Asked) -> list[str]:
     return [" ".join(labels.get(t, getattr(t, "value", "")) if t else "–" for t in row) for row in computed.rows]
 
 
-@pytest.mark.parametrize(
-    ("question", "plan", "found"),
-    [
-        ("Each camera, what it fits, and the price difference?",
-         "(table {camera} ((name) (fits {fits}) (price (- {price} (of fits {price})))) order=price desc)",
-         ["Rex Sling 840", "Rex Wide 550", "Dot Wide -150", "Rex Tele -200", "Max – –", "Old – –"]),
-        ("Each camera with the lens that it fits?",
-         "(table {camera} ((name) (lens (to {fits} {lens}))) having=(lens != E9))", None),
-        ("Each camera with a lens that costs more than it?",
-         "(table {camera} ((name) (lens (to {fits} {lens})) (price (of lens {price}))) having=(price > {price}))",
-         ["Dot Wide 350", "Rex Tele 1100"]),
-        ("How many cameras of each maker cost more than 300, and their mean price, rounded?",
-         "(group {camera} {by} ((n (count (where each {price} > 300))) (p (round (avg each {price}) 0))) order=p desc)",
-         ["Ono 1 550", "Kin 1 300"]),
-        ("What share of the cameras in percent has each maker with at least as many as half of them?",
-         "(group {camera} {by} ((share (* 100 (/ (count each) (count {camera}))))) having=(share >= 50))",
-         ["Kin 50", "Ono 50"]),
-        ("Each maker with more cameras than the average?",
-         "(group {camera} {by} ((cameras)) having=(cameras >= (/ (count {camera}) (count (ends {camera} {by})))))",
-         ["Kin 2", "Ono 2"]),
-        ("The dearest 30 percent of the cameras?", "(top {camera} {price} 30% desc)", ["Max", "Rex"]),
-        ("More than half of the lenses fit?", "(compare (count (ends {camera} {fits})) > (* 0.5 (count {lens})))",
-         ["true"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "plan", "found"), [
+    ("Each camera, what it fits, and the price difference?",
+     "(table {camera} ((name) (fits {fits}) (price (- {price} (of fits {price})))) order=price desc)",
+     ["Rex Sling 840", "Rex Wide 550", "Dot Wide -150", "Rex Tele -200", "Max – –", "Old – –"]),
+    ("Each camera with the lens that it fits?",
+     "(table {camera} ((name) (lens (to {fits} {lens}))) having=(lens != E9))", None),
+    ("Each camera with a lens that costs more than it?",
+     "(table {camera} ((name) (lens (to {fits} {lens})) (price (of lens {price}))) having=(price > {price}))",
+     ["Dot Wide 350", "Rex Tele 1100"]),
+    ("How many cameras of each maker cost more than 300, and their mean price, rounded?",
+     "(group {camera} {by} ((n (count (where each {price} > 300))) (p (round (avg each {price}) 0))) order=p desc)",
+     ["Ono 1 550", "Kin 1 300"]),
+    ("What share of the cameras in percent has each maker with at least as many as half of them?",
+     "(group {camera} {by} ((share (* 100 (/ (count each) (count {camera}))))) having=(share >= 50))",
+     ["Kin 50", "Ono 50"]),
+    ("Each maker with more cameras than the average?",
+     "(group {camera} {by} ((cameras)) having=(cameras >= (/ (count {camera}) (count (ends {camera} {by})))))",
+     ["Kin 2", "Ono 2"]),
+    ("The dearest 30 percent of the cameras?", "(top {camera} {price} 30% desc)", ["Max", "Rex"]),
+    ("More than half of the lenses fit?", "(compare (count (ends {camera} {fits})) > (* 0.5 (count {lens})))",
+     ["true"]),
+])  # fmt: skip
 def test_rows_go_on_from_a_column_and_groups_have_any_number(
     photo: KnowledgeBase, names: dict[str, str], question: str, plan: str, found: list[str] | None
 ) -> None:

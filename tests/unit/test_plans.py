@@ -320,30 +320,27 @@ def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
     assert in_words(plan, lambda term: term.value)
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        ["explode", "C1"],
-        ["count"],
-        ["count", "C1", "C1"],
-        ["where", "C1", "R1>", "~", 3],
-        ["table", "C1", [["size", "R1>"]], {"having": ["number", ">", 3]}],
-        ["table", "C1", [["near", ["of", "far", "R1>"]], ["far", "R2>"]]],
-        ["table", "C1", [["size", "R1>"], ["near", ["of", "size", "R1>"]]]],
-        ["where", "C1", ["of", "far", "R1>"], ">", 3],
-        ["where", "C1", ["to", "R1>", "C1"], ">", 3],
-        ["count", "each"],
-        ["group", "C1", "R2>", [["n", ["count", ["has", "C1", "R2>", "each"]]]]],
-        ["group", "C1", "R2>", [["items"]], {"having": ["items", ">", "R1>"]}],
-        ["group", "C1", "R2>", [["n", ["/", ["count", "each"], "R1>"]]]],
-        ["top", "C1", "R1>", "0%", "desc"],
-        ["top", "C1", "R1>", "101%", "desc"],
-        ["table", "C1", [["size", "R1>"]], {"limit": True}],
-        ["top", "C1", "R1>", "1", "desc"],
-        ["group", "C1", "R1>", [["items", "R1>"]]],
-        {"count": "C1"},
-    ],
-)
+@pytest.mark.parametrize("plan", [
+    ["explode", "C1"],
+    ["count"],
+    ["count", "C1", "C1"],
+    ["where", "C1", "R1>", "~", 3],
+    ["table", "C1", [["size", "R1>"]], {"having": ["number", ">", 3]}],
+    ["table", "C1", [["near", ["of", "far", "R1>"]], ["far", "R2>"]]],
+    ["table", "C1", [["size", "R1>"], ["near", ["of", "size", "R1>"]]]],
+    ["where", "C1", ["of", "far", "R1>"], ">", 3],
+    ["where", "C1", ["to", "R1>", "C1"], ">", 3],
+    ["count", "each"],
+    ["group", "C1", "R2>", [["n", ["count", ["has", "C1", "R2>", "each"]]]]],
+    ["group", "C1", "R2>", [["items"]], {"having": ["items", ">", "R1>"]}],
+    ["group", "C1", "R2>", [["n", ["/", ["count", "each"], "R1>"]]]],
+    ["top", "C1", "R1>", "0%", "desc"],
+    ["top", "C1", "R1>", "101%", "desc"],
+    ["table", "C1", [["size", "R1>"]], {"limit": True}],
+    ["top", "C1", "R1>", "1", "desc"],
+    ["group", "C1", "R1>", [["items", "R1>"]]],
+    {"count": "C1"},
+])  # fmt: skip
 def test_what_is_no_plan_is_refused(plan: Any) -> None:
     names = {"C1": {"term": "<http://e.org/C>"}, "R1": {"term": "<http://e.org/r>", "kind": "number"}}
     names["R2"] = {"term": "<http://e.org/near>"}

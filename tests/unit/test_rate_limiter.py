@@ -81,11 +81,9 @@ def about(profile: EndpointProfile, name: str = "walk") -> SparqlRequest:
 
 
 def within(
-    left_s: float,
-    sent: SparqlRequest,
-    clock: Callable[[], float] = time.monotonic,
+    left_s: float, sent: SparqlRequest, clock: Callable[[], float] = time.monotonic,
     cancel: threading.Event | None = None,
-) -> SparqlRequest:
+) -> SparqlRequest:  # fmt: skip
     return replace(sent, deadline=clock() + left_s, cancel=cancel)
 
 

@@ -94,15 +94,12 @@ def test_what_nothing_leads_to_is_in_doubt() -> None:
     assert "no facts lead to rain" in doubt
 
 
-@pytest.mark.parametrize(
-    ("step", "inference", "own"),
-    [
-        ('"used": ["F1"], "start": 1, "end": 2, "says": "a"', ["from"], []),
-        ('"used": ["F1", "F2"], "start": 1, "end": 3, "says": "a"', ["from", "in"], []),
-        ('"used": ["F1"], "start": 1, "end": 3, "says": "too far"', [], ["too far"]),
-        ('"used": [], "start": 0, "end": 3, "says": "I know it"', [], ["I know it"]),
-    ],
-)
+@pytest.mark.parametrize(("step", "inference", "own"), [
+    ('"used": ["F1"], "start": 1, "end": 2, "says": "a"', ["from"], []),
+    ('"used": ["F1", "F2"], "start": 1, "end": 3, "says": "a"', ["from", "in"], []),
+    ('"used": ["F1"], "start": 1, "end": 3, "says": "too far"', [], ["too far"]),
+    ('"used": [], "start": 0, "end": 3, "says": "I know it"', [], ["I know it"]),
+])  # fmt: skip
 def test_a_step_is_a_fact_or_two_or_the_models_own(step: str, inference: list[str], own: list[str]) -> None:
     made = answer(FROM, f'{{"answers": [3], "used": ["F1", "F2"], "steps": [{{{step}}}]}}', "ann")
     assert made.draft is not None

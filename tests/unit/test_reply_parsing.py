@@ -101,30 +101,24 @@ def test_M06_M11_choices_are_numbers_in_json_or_nothing_but_numbers() -> None:
         assert chosen(text) == expected, text
 
 
-@pytest.mark.parametrize(
-    "replies",
-    [
-        ('{"result": {"choices": [3]}}', '{"name": "f", "arguments": "{\\"choices\\": [3]}"}', '[{"choices": [3]}]'),
-        ('<tool_call>{"name": "f", "arguments": {"choices": [3]}}</tool_call>', '{"data": {"answer": {"numbers": 3}}}'),
-        ('```json\n{"choices": [3,]}\n```', '{"type": "object", "properties": {"choices": [3]}}'),
-        ('{"choices": "[3]"}', '{"choices": ["#3"]}', "**3**", "(3)"),
-    ],
-)
+@pytest.mark.parametrize("replies", [
+    ('{"result": {"choices": [3]}}', '{"name": "f", "arguments": "{\\"choices\\": [3]}"}', '[{"choices": [3]}]'),
+    ('<tool_call>{"name": "f", "arguments": {"choices": [3]}}</tool_call>', '{"data": {"answer": {"numbers": 3}}}'),
+    ('```json\n{"choices": [3,]}\n```', '{"type": "object", "properties": {"choices": [3]}}'),
+    ('{"choices": "[3]"}', '{"choices": ["#3"]}', "**3**", "(3)"),
+])  # fmt: skip
 def test_M02_a_reply_that_is_wrapped_is_read(replies: tuple[str, ...]) -> None:
     for text in replies:
         assert chosen(text) == ((3,), {}, 0), text
 
 
-@pytest.mark.parametrize(
-    ("message", "read"),
-    [
-        ({"tool_calls": [{"function": {"name": "f", "arguments": '{"n": 3}'}}]}, '{"n": 3}'),
-        ({"content": "", "function_call": {"arguments": {"n": 3}}}, '{"n": 3}'),
-        ({"content": " ", "reasoning_content": 'So it is {"n": 3}'}, 'So it is {"n": 3}'),
-        ({"content": None, "reasoning": 'Is it {"n": 3}? I am not sure'}, ""),
-        ({"content": "3", "reasoning": '{"n": 4}'}, "3"),
-    ],
-)
+@pytest.mark.parametrize(("message", "read"), [
+    ({"tool_calls": [{"function": {"name": "f", "arguments": '{"n": 3}'}}]}, '{"n": 3}'),
+    ({"content": "", "function_call": {"arguments": {"n": 3}}}, '{"n": 3}'),
+    ({"content": " ", "reasoning_content": 'So it is {"n": 3}'}, 'So it is {"n": 3}'),
+    ({"content": None, "reasoning": 'Is it {"n": 3}? I am not sure'}, ""),
+    ({"content": "3", "reasoning": '{"n": 4}'}, "3"),
+])  # fmt: skip
 def test_a_reply_in_the_call_of_a_tool_or_in_its_reasoning_is_one(message: dict[str, Any], read: str) -> None:
     assert text_of({"choices": [{"message": message, "finish_reason": "stop"}]}, "x")[0] == read
 

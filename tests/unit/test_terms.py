@@ -28,17 +28,14 @@ from tests.endpoints.faults import answering
 from tests.world import EX, XSD, ex, graph_of
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ("http://dbpedia.org/ontology/birthPlace", "birth place"),
-        ("http://example.org/caf%C3%A9", "café"),
-        ("http://example.org/HTTPServer", "HTTP server"),
-        ("http://www.wikidata.org/entity/Q42", "Q42"),
-        ("urn:isbn:123", "123"),
-        ("http://example.org/#", "example.org"),
-    ],
-)
+@pytest.mark.parametrize(("value", "words"), [
+    ("http://dbpedia.org/ontology/birthPlace", "birth place"),
+    ("http://example.org/caf%C3%A9", "café"),
+    ("http://example.org/HTTPServer", "HTTP server"),
+    ("http://www.wikidata.org/entity/Q42", "Q42"),
+    ("urn:isbn:123", "123"),
+    ("http://example.org/#", "example.org"),
+])  # fmt: skip
 def test_L38_local_names_read_as_words(value: str, words: str) -> None:
     assert local_name(IRI(value)) == words
 
@@ -100,16 +97,13 @@ def test_iris_are_shortened_as_curies_does_it() -> None:
 YEARS = ':a :year "1911"^^xsd:int . :b :year "1911" . :c :year "1911"@en . :d :year "1912"^^xsd:int .'
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        (Literal("1911", datatype=IRI(XSD + "integer")), {"a", "b", "c"}),
-        (Literal("1911", datatype=IRI(XSD + "short")), {"a", "b", "c"}),
-        (Literal("1911"), {"b"}),
-        (Literal("1911", language="en"), {"c"}),
-        (Literal("1913", datatype=IRI(XSD + "int")), set()),
-    ],
-)
+@pytest.mark.parametrize(("asked", "found"), [
+    (Literal("1911", datatype=IRI(XSD + "integer")), {"a", "b", "c"}),
+    (Literal("1911", datatype=IRI(XSD + "short")), {"a", "b", "c"}),
+    (Literal("1911"), {"b"}),
+    (Literal("1911", language="en"), {"c"}),
+    (Literal("1913", datatype=IRI(XSD + "int")), set()),
+])  # fmt: skip
 def test_numbers_are_found_whatever_their_datatype_and_texts_as_they_are(asked: Literal, found: set[str]) -> None:
     """Virtuoso returns an ``xsd:int`` as ``xsd:integer``, and would not find that; the text of both is the same."""
     graph = graph_of(YEARS)
@@ -170,14 +164,11 @@ def test_Q03_a_hostile_iri_is_refused_before_it_is_text(text: str) -> None:
         prologue([("x", text)])
 
 
-@pytest.mark.parametrize(
-    ("written", "shown", "error"),
-    [
-        (r"<http://e/x\u003E\u0020?q\u0020?r\u0020.\u0020#>", "> ?q ?r", IriError),
-        (r'"x"^^<http://e/t\u003E\u0020}\u0020#>', "> } #", IriError),
-        ('"x"@toolongalanguage', "toolonga", InputError),
-    ],
-)
+@pytest.mark.parametrize(("written", "shown", "error"), [
+    (r"<http://e/x\u003E\u0020?q\u0020?r\u0020.\u0020#>", "> ?q ?r", IriError),
+    (r'"x"^^<http://e/t\u003E\u0020}\u0020#>', "> } #", IriError),
+    ('"x"@toolongalanguage', "toolonga", InputError),
+])  # fmt: skip
 def test_Q04_Q05_Q06_terms_of_a_lenient_parser_are_refused_when_they_are_validated_again(
     written: str, shown: str, error: type[InputError]
 ) -> None:

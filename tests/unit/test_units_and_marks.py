@@ -72,39 +72,33 @@ def _said(graph: str, question: str, folder: Path) -> str:
     return "?" * (answer.status != "answered") + listed
 
 
-@pytest.mark.parametrize(
-    ("graph", "question", "said"),
-    [
-        (BOATS, "Which boat is the longest?", "Coot"),
-        (BOATS, "Which boats are longer than 11 metres?", "Auk; Coot"),
-        (BOATS, "Which boats are longer than 40 feet?", "Coot"),
-        (BOATS, "Is Auk longer than Brant?", "yes"),
-        (BOATS, "What is the average length of the boats?", "11.4932 m"),
-        (BOATS, "What is the total length of the boats in feet?", "150.829396 ft"),
-        (BOATS, "What is the length of Brant?", "36 ft"),
-        (BOATS, "Which boat has the greatest draught?", "Brant"),
-        (BOATS, "Which boat is the heaviest?", "Auk"),
-        (BOATS, "Which boats weigh more than 8 tonnes?", "Auk; Coot"),
-        (BOATS, "Does Brant weigh more than a tonne?", "yes"),
-        (BOATS, "Which boat has the highest cruise?", "Brant"),
-        (BOATS, "Which boats have a mast height of more than 80 feet?", "Brant; Coot"),
-        (KITES, "Which kite has the greatest span?", "Kite Elm"),
-        (KITES, "How many kites have a span of more than 1 m?", "2"),
-    ],
-)
+@pytest.mark.parametrize(("graph", "question", "said"), [
+    (BOATS, "Which boat is the longest?", "Coot"),
+    (BOATS, "Which boats are longer than 11 metres?", "Auk; Coot"),
+    (BOATS, "Which boats are longer than 40 feet?", "Coot"),
+    (BOATS, "Is Auk longer than Brant?", "yes"),
+    (BOATS, "What is the average length of the boats?", "11.4932 m"),
+    (BOATS, "What is the total length of the boats in feet?", "150.829396 ft"),
+    (BOATS, "What is the length of Brant?", "36 ft"),
+    (BOATS, "Which boat has the greatest draught?", "Brant"),
+    (BOATS, "Which boat is the heaviest?", "Auk"),
+    (BOATS, "Which boats weigh more than 8 tonnes?", "Auk; Coot"),
+    (BOATS, "Does Brant weigh more than a tonne?", "yes"),
+    (BOATS, "Which boat has the highest cruise?", "Brant"),
+    (BOATS, "Which boats have a mast height of more than 80 feet?", "Brant; Coot"),
+    (KITES, "Which kite has the greatest span?", "Kite Elm"),
+    (KITES, "How many kites have a span of more than 1 m?", "2"),
+])  # fmt: skip
 def test_numbers_in_several_units_are_compared_in_one(graph: str, question: str, said: str, tmp_path: Path) -> None:
     assert _said(graph, question, tmp_path) == said
 
 
-@pytest.mark.parametrize(
-    ("graph", "question"),
-    [
-        (LOADS, "Which load has the largest amount?"),
-        (LOADS, "What is the total amount of the loads?"),
-        (BOATS, "Which boats are longer than 11 kg?"),
-        (BOATS.replace("qudt:numericValue 8 ; qudt:unit unit:M", "qudt:numericValue 8"), "Which boat is the shortest?"),
-    ],
-)
+@pytest.mark.parametrize(("graph", "question"), [
+    (LOADS, "Which load has the largest amount?"),
+    (LOADS, "What is the total amount of the loads?"),
+    (BOATS, "Which boats are longer than 11 kg?"),
+    (BOATS.replace("qudt:numericValue 8 ; qudt:unit unit:M", "qudt:numericValue 8"), "Which boat is the shortest?"),
+])  # fmt: skip
 def test_what_cannot_be_converted_is_doubted(graph: str, question: str, tmp_path: Path) -> None:
     assert _said(graph, question, tmp_path).startswith("?")
 
@@ -123,20 +117,17 @@ def test_the_unit_of_each_number_is_read_of_the_graph(tmp_path: Path) -> None:
     assert {one.value.rpartition("/")[2] for one in valued} == {"length", "draught"}
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("How many words are kept in the Harbour list?", "2"),
-        ("Which words are kept in the Harbour list?", "Buoy; Quay"),
-        ("Which words are deprecated?", "Quay; Staithe; Wharf"),
-        ("Is Wharf deprecated?", "yes"),
-        ("Is Buoy deprecated?", "no in this graph"),
-        ("What is the definition of Quay?", "Where ships lie."),
-        ("Who is the maker of Wharf?", "Ida Moss"),
-        ("Who is the maker of Buoy?", "unknown; unknown"),
-        ("How many makers does Buoy have?", "?"),
-    ],
-)
+@pytest.mark.parametrize(("question", "said"), [
+    ("How many words are kept in the Harbour list?", "2"),
+    ("Which words are kept in the Harbour list?", "Buoy; Quay"),
+    ("Which words are deprecated?", "Quay; Staithe; Wharf"),
+    ("Is Wharf deprecated?", "yes"),
+    ("Is Buoy deprecated?", "no in this graph"),
+    ("What is the definition of Quay?", "Where ships lie."),
+    ("Who is the maker of Wharf?", "Ida Moss"),
+    ("Who is the maker of Buoy?", "unknown; unknown"),
+    ("How many makers does Buoy have?", "?"),
+])  # fmt: skip
 def test_what_is_deprecated_or_unknown_is_told(question: str, said: str, tmp_path: Path) -> None:
     found = _said(WORDS, question, tmp_path)
     assert found[:1] == said if said == "?" else found == said
@@ -149,17 +140,14 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert text == "2 [Q1]\n(counted: words kept in Harbour list; 2 deprecated left out)"
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("What is the number of ships of Ness?", "55 (Port Survey 2011); 70 (Port Survey 2001)"),
-        ("What is the number of ships of Ness according to the Port Survey 2011?", "55"),
-        ("According to the 2001 port survey, which port has the largest number of ships?", "Ness"),
-        ("Which port has the largest number of ships in the Port Survey 2011?", "Dale"),
-        ("How many ports are there?", "2"),
-        ("What was the Port Survey 2001 derived from?", "Paper sheets"),
-    ],
-)
+@pytest.mark.parametrize(("question", "said"), [
+    ("What is the number of ships of Ness?", "55 (Port Survey 2011); 70 (Port Survey 2001)"),
+    ("What is the number of ships of Ness according to the Port Survey 2011?", "55"),
+    ("According to the 2001 port survey, which port has the largest number of ships?", "Ness"),
+    ("Which port has the largest number of ships in the Port Survey 2011?", "Dale"),
+    ("How many ports are there?", "2"),
+    ("What was the Port Survey 2001 derived from?", "Paper sheets"),
+])  # fmt: skip
 def test_named_graphs_are_told_apart(question: str, said: str, tmp_path: Path) -> None:
     assert _said(REPORTS, question, tmp_path) == said
 

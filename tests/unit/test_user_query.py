@@ -200,23 +200,20 @@ def test_a_quote_written_as_an_escape_does_not_end_its_string() -> None:
 BOTH = "both { ?c dbo:birthDate ?d } and { ?c rdf:type dbo:City } are found here, but never together"
 
 
-@pytest.mark.parametrize(
-    ("query", "why"),
-    [
-        (
-            "SELECT * { ?s rdfs:label ?name ; dbo:award/<http://e.org/nope> ?o }",
-            "no triple here has the predicate e:nope",
-        ),
-        ("PREFIX e: <http://e.org/> SELECT * { ?s a e:Robot }", "nothing here is of the class e:Robot"),
-        ('ASK { ?s rdfs:label "Marie Curie"@la }', '{ ?s rdfs:label "Marie Curie"@la }; a text matches only'),
-        ("SELECT (COUNT(*) AS ?n) { ?c a dbo:City . OPTIONAL { ?c e:no ?x } ?c dbo:birthDate ?d }", BOTH),
-        (
-            "SELECT * { ?s dbo:birthDate ?d FILTER(YEAR(?d) > 2100) }",
-            "found here, together; what else the query asks for",
-        ),
-        ("SELECT * { { ?s dbo:birthDate 1 } UNION { ?s dbo:deathDate 1 } }", ""),
-    ],
-)
+@pytest.mark.parametrize(("query", "why"), [
+    (
+        "SELECT * { ?s rdfs:label ?name ; dbo:award/<http://e.org/nope> ?o }",
+        "no triple here has the predicate e:nope",
+    ),
+    ("PREFIX e: <http://e.org/> SELECT * { ?s a e:Robot }", "nothing here is of the class e:Robot"),
+    ('ASK { ?s rdfs:label "Marie Curie"@la }', '{ ?s rdfs:label "Marie Curie"@la }; a text matches only'),
+    ("SELECT (COUNT(*) AS ?n) { ?c a dbo:City . OPTIONAL { ?c e:no ?x } ?c dbo:birthDate ?d }", BOTH),
+    (
+        "SELECT * { ?s dbo:birthDate ?d FILTER(YEAR(?d) > 2100) }",
+        "found here, together; what else the query asks for",
+    ),
+    ("SELECT * { { ?s dbo:birthDate 1 } UNION { ?s dbo:deathDate 1 } }", ""),
+])  # fmt: skip
 def test_the_pattern_that_finds_nothing_is_named(query: str, why: str) -> None:
     with kgsparql.open(NOBEL, embedder="none", prefixes={"e": "http://e.org/"}) as knowledge:
         assert is_nothing(knowledge.query(query))
@@ -268,15 +265,12 @@ def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBa
     assert not any("kgsparql find" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(
-    ("question", "is_told"),
-    [
-        ("Which people were born after 1950?", False),
-        ("How many people were born after 1950?", False),
-        ("Which cities are there?", False),
-        ("How many people died before 1950 in Gotham?", True),
-    ],
-)
+@pytest.mark.parametrize(("question", "is_told"), [
+    ("Which people were born after 1950?", False),
+    ("How many people were born after 1950?", False),
+    ("Which cities are there?", False),
+    ("How many people died before 1950 in Gotham?", True),
+])  # fmt: skip
 def test_words_that_were_read_are_no_missing_names(nobel: kgsparql.KnowledgeBase, question: str, is_told: bool) -> None:
     answer, planned = nobel.ask(question), nobel.plan(question)
     assert (answer.status == "answered") is not is_told

@@ -64,22 +64,19 @@ def _said(graph: str, question: str, folder: Path) -> str:
     return "?" * (answer.status != "answered") + answer.text.partition(" [")[0].partition("\n")[0].strip()
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("Which ferry has the longest crossing time?", "Gull"),
-        ("Which ferry has the shortest crossing time?", "Tern"),
-        ("Is the crossing time of Petrel longer than the crossing time of Tern?", "yes"),
-        ("Is the crossing time of Gull shorter than the crossing time of Heron?", "no"),
-        ("Which ferries have a crossing time over 90 minutes?", "Gull; Heron"),
-        ("Which ferries have a crossing time of less than 1 hour?", "Tern"),
-        ("What is the total crossing time of the ferries?", "5 h 30 min"),
-        ("What is the average crossing time of the ferries?", "1 h 22 min 30 s"),
-        ("How much longer is the crossing time of Gull than the crossing time of Tern?", "1 h 25 min"),
-        ("Which ferry has the earliest first departure?", "Heron"),
-        ("Which ferry has the latest first departure?", "Petrel"),
-    ],
-)
+@pytest.mark.parametrize(("question", "said"), [
+    ("Which ferry has the longest crossing time?", "Gull"),
+    ("Which ferry has the shortest crossing time?", "Tern"),
+    ("Is the crossing time of Petrel longer than the crossing time of Tern?", "yes"),
+    ("Is the crossing time of Gull shorter than the crossing time of Heron?", "no"),
+    ("Which ferries have a crossing time over 90 minutes?", "Gull; Heron"),
+    ("Which ferries have a crossing time of less than 1 hour?", "Tern"),
+    ("What is the total crossing time of the ferries?", "5 h 30 min"),
+    ("What is the average crossing time of the ferries?", "1 h 22 min 30 s"),
+    ("How much longer is the crossing time of Gull than the crossing time of Tern?", "1 h 25 min"),
+    ("Which ferry has the earliest first departure?", "Heron"),
+    ("Which ferry has the latest first departure?", "Petrel"),
+])  # fmt: skip
 def test_amounts_of_time_are_compared_by_their_length(question: str, said: str, tmp_path: Path) -> None:
     assert _said(FERRIES, question, tmp_path) == said
 
@@ -88,44 +85,35 @@ def test_a_number_without_a_unit_is_no_length_of_time(tmp_path: Path) -> None:
     assert _said(FERRIES, "Which ferries have a crossing time over 100?", tmp_path).startswith("?")
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("Which pump has the longest warranty?", "BlueJet"),
-        ("Which pumps have a warranty longer than 12 months?", "AquaOne; BlueJet"),
-        ("Which pumps have a warranty of at least 2 years?", "AquaOne; BlueJet"),
-        ("Which pumps have a longer warranty than CoreFlow?", "AquaOne; BlueJet"),
-        ("What is the average warranty of the pumps?", "1 year 8 months"),
-    ],
-)
+@pytest.mark.parametrize(("question", "said"), [
+    ("Which pump has the longest warranty?", "BlueJet"),
+    ("Which pumps have a warranty longer than 12 months?", "AquaOne; BlueJet"),
+    ("Which pumps have a warranty of at least 2 years?", "AquaOne; BlueJet"),
+    ("Which pumps have a longer warranty than CoreFlow?", "AquaOne; BlueJet"),
+    ("What is the average warranty of the pumps?", "1 year 8 months"),
+])  # fmt: skip
 def test_years_are_twelve_months(question: str, said: str, tmp_path: Path) -> None:
     assert _said(PUMPS, question, tmp_path) == said
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Which permit has the longest validity?",
-        "Which permits have a validity over 100 days?",
-        "Is the validity of Permit Oak longer than the validity of Permit Elm?",
-    ],
-)
+@pytest.mark.parametrize("question", [
+    "Which permit has the longest validity?",
+    "Which permits have a validity over 100 days?",
+    "Is the validity of Permit Oak longer than the validity of Permit Elm?",
+])  # fmt: skip
 def test_days_and_years_are_not_compared_for_sure(question: str, tmp_path: Path) -> None:
     assert _said(PERMITS, question, tmp_path).startswith("?")
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("Which museums have an opening date before 1930?", "Clock House; Salt Barn"),
-        ("Which museums have an opening date in 1994?", "Tram Hall"),
-        ("How many museums have an opening date after 1900?", "3"),
-        ("Which museums with a founding year before 1950 are there?", "Clock House; Salt Barn"),
-        ("Which museums have an opening date after 30 June 1921?", "Tram Hall; Wool Loft"),
-        ("Which museum has the latest inspection date?", "Tram Hall"),
-        ("Which museums have an inspection date before 2020?", "Clock House"),
-    ],
-)
+@pytest.mark.parametrize(("question", "said"), [
+    ("Which museums have an opening date before 1930?", "Clock House; Salt Barn"),
+    ("Which museums have an opening date in 1994?", "Tram Hall"),
+    ("How many museums have an opening date after 1900?", "3"),
+    ("Which museums with a founding year before 1950 are there?", "Clock House; Salt Barn"),
+    ("Which museums have an opening date after 30 June 1921?", "Tram Hall; Wool Loft"),
+    ("Which museum has the latest inspection date?", "Tram Hall"),
+    ("Which museums have an inspection date before 2020?", "Clock House"),
+])  # fmt: skip
 def test_a_noun_for_a_time_is_compared_as_a_time(question: str, said: str, tmp_path: Path) -> None:
     assert _said(MUSEUMS, question, tmp_path) == said
 
@@ -134,29 +122,23 @@ def test_a_number_is_no_time(tmp_path: Path) -> None:
     assert _said(MUSEUMS, "Which museums have visitors in 1994?", tmp_path) != "Wool Loft"
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("What is the definition of adze?", "An axe with its blade across the handle."),
-        ("What is the definition of tool?", "A thing that is held in the hand to do work."),
-        ("What is the scope note of awl?", "Use for leather work only."),
-    ],
-)
+@pytest.mark.parametrize(("question", "said"), [
+    ("What is the definition of adze?", "An axe with its blade across the handle."),
+    ("What is the definition of tool?", "A thing that is held in the hand to do work."),
+    ("What is the scope note of awl?", "Use for leather work only."),
+])  # fmt: skip
 def test_a_note_that_is_a_node_is_its_text(question: str, said: str, tmp_path: Path) -> None:
     assert _said(TOOLS, question, tmp_path) == said
 
 
-@pytest.mark.parametrize(
-    ("kind", "texts"),
-    [
-        (
-            "duration",
-            ["PT2H10M", "P1DT0.5S", "P0Y0M5DT10M", "2 h 10 min", "1 hour, 5 minutes and 3 s", "90min", "1.5 h"],
-        ),
-        ("months", ["P2Y6M", "P18M", "P10Y0M0D", "3 years", "1 year, 6 months", "P1D", "PT0S"]),
-        ("clock", ["07:30:00", "23:05", "7:30"]),
-    ],
-)
+@pytest.mark.parametrize(("kind", "texts"), [
+    (
+        "duration",
+        ["PT2H10M", "P1DT0.5S", "P0Y0M5DT10M", "2 h 10 min", "1 hour, 5 minutes and 3 s", "90min", "1.5 h"],
+    ),
+    ("months", ["P2Y6M", "P18M", "P10Y0M0D", "3 years", "1 year, 6 months", "P1D", "PT0S"]),
+    ("clock", ["07:30:00", "23:05", "7:30"]),
+])  # fmt: skip
 def test_an_amount_of_time_is_the_same_in_a_query_and_in_python(kind: a.Kind, texts: list[str]) -> None:
     value, key = Variable("value"), Variable("key")
     for text in texts:

@@ -17,7 +17,6 @@ WD, PROP = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/"
 METHODS = ("path_ranking", "think_on_graph", "struct_gpt", "mindmap", "entity")
 CURIE = IRI(WD + "Q7186")
 CHANCELLOR, REPLACED = "Since when was Angela Merkel chancellor?", "Who replaced Gerhard Schröder?"
-RECEIVED = "At which point in time was an award received by Marie Curie?"
 
 
 @pytest.fixture(scope="module")
