@@ -20,7 +20,6 @@ from kgsparql.rdf.terms import Json, Labels, Literal, Term, Triple, normalised, 
 if TYPE_CHECKING:
     from kgsparql.graphs.notes import Cut
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.linking.passages import IndexedTexts
 
 _MAX_NAMED = 20  # files that were left out
 _MIN_SHARE_OF_BEST = 1 / 4  # a label without any of the words is shown only from this share of the best score on
@@ -79,10 +78,6 @@ def index(
             texts = knowledge.indexes.index_texts(text)
     way = f"spelling and by meaning ({built.embedder.name})" if built.embedder else "spelling"
     graph.say(f"indexed {built.row_count:,} labels, searched by {way}{where}")
-    _say_what_was_indexed(graph, edges, texts)
-
-
-def _say_what_was_indexed(graph: GraphOptions, edges: int, texts: IndexedTexts | None) -> None:
     if edges:
         graph.say(f"indexed {edges:,} edges between things, for paths")
     if texts is None:

@@ -9,10 +9,10 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -95,7 +95,18 @@ def _folder_dataset(folder: Path, language: str) -> Dataset:
 
 
 def _file_dataset(path: Path, language: str) -> Dataset:
-    questions, problems = _distinct_questions(path, _entries_of(path), language)
+    """Make the questions of a file; of those with one id the first counts."""
+    questions: dict[str, Question] = {}
+    problems: list[Problem] = []
+    for place, model, number, value in _entries_of(path):
+        try:
+            question = question_of(model, value, number, language)
+        except KgsparqlError as error:
+            problems.append(Problem(place, error.message))
+            continue
+        if question.id in questions:
+            problems.append(Problem(place, f"another one has the id {question.id}"))
+        questions.setdefault(question.id, question)
     if not questions:
         if not problems:
             raise DataError(f"{path}: no questions in it", hint="is it the right file?")
@@ -106,43 +117,15 @@ def _file_dataset(path: Path, language: str) -> Dataset:
         )
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     name = path.absolute().parent.name if stem == "questions" else stem
-    return Dataset(name=printable(name, 60), questions=tuple(questions), problems=tuple(problems))
+    return Dataset(name=printable(name, 60), questions=tuple(questions.values()), problems=tuple(problems))
 
 
-class _Entries(NamedTuple):
-    """What a file has of questions.
-
-    :param numbered: each entry with its number; JSON as text.
-    :param where: what stands between the file and the number: ``:`` before that of a line.
-    """
-
-    model: type[Entry]
-    numbered: Iterable[tuple[int, Any]]
-    where: str = ": question "
-
-
-def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[list[Question], list[Problem]]:
-    """Make the questions; of those with one id the first counts."""
-    questions: dict[str, Question] = {}
-    problems: list[Problem] = []
-    for number, value in found.numbered:
-        place = f"{path}{found.where}{number}"
-        try:
-            question = question_of(found.model, value, number, language)
-        except KgsparqlError as error:
-            problems.append(Problem(place, error.message))
-            continue
-        if question.id in questions:
-            problems.append(Problem(place, f"another one has the id {question.id}"))
-        questions.setdefault(question.id, question)
-    return [*questions.values()], problems
-
-
-def _entries_of(path: Path) -> _Entries:
-    """Read a file of any format, which its ending tells."""
+def _entries_of(path: Path) -> Iterator[tuple[str, type[Entry], int, Any]]:
+    """Yield the entries of a file of any format, which its ending tells: place, model, number, and JSON or its text."""
     suffix, text = Path(path.name.lower().removesuffix(".gz")).suffix, _file_text(path)
     if suffix in {".jsonl", ".ndjson"}:
-        return _Entries(OwnEntry, ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()), ":")
+        yield from ((f"{path}:{n}", OwnEntry, n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
+        return
     if suffix not in _QUESTIONS:
         raise _unknown_format(path)
     try:
@@ -154,7 +137,7 @@ def _entries_of(path: Path) -> _Entries:
         model, data = OwnEntry, {"questions": data}
     if not isinstance(data, Mapping) or not isinstance(data.get("questions"), list):
         raise DataError(f"{path}: questions is no list", hint=f"known: {'; '.join(FORMATS)}")
-    return _Entries(model, enumerate(data["questions"], 1))
+    yield from ((f"{path}: question {n}", model, n, value) for n, value in enumerate(data["questions"], 1))
 
 
 def _unknown_format(path: Path, why: str = "") -> InputError:

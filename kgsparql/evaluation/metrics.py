@@ -104,7 +104,12 @@ def judgement(question: Question, record: Record) -> Judgement | None:
         return None
     gold = _gold_answers(question)
     if question.rows and len(question.rows[0]) > 1 and not record.has_failed:
-        return _judged_rows(question, record)
+        # A row that was given is right if it has every value of a right row.
+        rows = tuple(
+            tuple(number for number, own in enumerate(question.rows) if _is_same_row(own, row, question))
+            for row in dict.fromkeys(record.rows)
+        )
+        return Judgement(len(question.rows), rows, len(rows), len(rows), None)
     given: dict[Hashable, RecordedAnswer] = {}
     for answer in () if record.has_failed else record.answers:
         given.setdefault(identity(answer.term, answer.label), answer)
@@ -115,15 +120,6 @@ def judgement(question: Question, record: Record) -> Judgement | None:
         leading=leading, predicted=leading if record.ranked else len(given),
         settled=float(is_silent(record)) if record.has_failed or not gold else None,
     )  # fmt: skip
-
-
-def _judged_rows(question: Question, record: Record) -> Judgement:
-    """Compare a table by all its columns: a row that was given is right if it has every value of a right row."""
-    found = tuple(
-        tuple(number for number, gold in enumerate(question.rows) if _is_same_row(gold, row, question))
-        for row in dict.fromkeys(record.rows)
-    )
-    return Judgement(len(question.rows), found, len(found), len(found), None)
 
 
 def is_silent(record: Record) -> bool:

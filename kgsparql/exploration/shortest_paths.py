@@ -136,8 +136,10 @@ class _Search:
             if ruled_out >= max_hops or not self.near.frontier or not self.far.frontier:
                 break
             if ruled_out == gone and self._can_be_joined():
-                met = self._hops_between(*(side.named_frontier() for side in self.sides))
-                ruled_out += 1
+                near, far = (side.named_frontier() for side in self.sides)
+                solutions = selected(self.graph, union_of(self._arms_between(near, far)))
+                self.complete = not solutions.cut and len(solutions) + solutions.left_out <= self.enough
+                met, ruled_out = _hops_in(solutions, near), ruled_out + 1
                 continue
             open_sides = [side for side in self.sides if not side.closed]
             if not open_sides:
@@ -229,12 +231,6 @@ class _Search:
         sizes = [len(side.frontier) for side in self.sides]
         is_blank = any(isinstance(term, BlankNode) for side in self.sides for term in side.frontier)
         return math.prod(sizes) <= MAX_PAIRS and max(sizes) <= self.graph.chunk_size and not is_blank
-
-    def _hops_between(self, near: Sequence[Term], far: Sequence[Term]) -> list[Bridge]:
-        """Find the hops from one frontier to the other, as many as are enough."""
-        solutions = selected(self.graph, union_of(self._arms_between(near, far)))
-        self.complete = not solutions.cut and len(solutions) + solutions.left_out <= self.enough
-        return _hops_in(solutions, near)
 
     def _arms_between(self, near: Sequence[Term], far: Sequence[Term]) -> list[Query]:
         query = skipping(Query.load("between_pairs"), "predicate", self.skip).limit(self.enough + 1)

@@ -273,20 +273,16 @@ class EndpointGraph(KnowledgeGraph):
         if query.empty:
             return Solutions()
         with self._request_limits(None, timeout_s) as limits:
-            if query.name == LINKER:
-                return self._found_by_linker(query, limits)
-            return solutions(*self._reply_to(query, "SELECT", limits))
-
-    def _found_by_linker(self, query: Query, limits: SparqlRequest) -> Solutions:
-        address, profile = self._linker_address, self.profile
-        found = list[Solution]()
-        for parameters in linker_parameters(query):
-            request = replace(
-                limits, url=address.url, name=LINKER, form="NAMES", profile=profile, parameters=parameters,
-                secrets=address.secrets, timeout_s=min(limits.timeout_s, _LINKER_S),
-            )  # fmt: skip
-            found += found_entities(self._linker.send(request), request)
-        return Solutions(("words", "entity"), tuple(found))
+            if query.name != LINKER:
+                return solutions(*self._reply_to(query, "SELECT", limits))
+            address, found = self._linker_address, list[Solution]()
+            for parameters in linker_parameters(query):
+                request = replace(
+                    limits, url=address.url, name=LINKER, form="NAMES", profile=self.profile, parameters=parameters,
+                    secrets=address.secrets, timeout_s=min(limits.timeout_s, _LINKER_S),
+                )  # fmt: skip
+                found += found_entities(self._linker.send(request), request)
+            return Solutions(("words", "entity"), tuple(found))
 
     def send(
         self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None

@@ -341,8 +341,7 @@ def _tables_of(path: Path) -> dict[str, Json]:
                 continue
             try:
                 tables[name][key] = _value_of_type(_TYPES[key], value, prefixes)
-                if key in {"urls", "linker_url"}:
-                    _refuse_credentials([value] if key == "linker_url" else value)
+                _refuse_credentials({"urls": value, "linker_url": [value]}.get(key, ()))
             except KeyError:
                 raise _profile_error(f"{name}.{key}: no such field", path) from None
             except (ValueError, TypeError) as error:

@@ -86,7 +86,10 @@ class OpenAIClient(ClosedAtExit):
         self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
         self.timeout_s = timeout_s
 
-        self._key = _checked_key(api_key or os.environ.get(KEY_VARIABLE) or "")
+        self._key = key = (api_key or os.environ.get(KEY_VARIABLE) or "").strip()
+        if not (key.isascii() and key.isprintable() and " " not in key):
+            message = "the key of the model server has characters that no key has"
+            raise InputError(message, hint=f"look at {KEY_VARIABLE}")
         self._transport = transport
         self._connections: NetworkTransport | None = None
         self._written = threading.local()  # the request of this thread
@@ -324,10 +327,3 @@ def _checked_url(text: str) -> str:
         raise InputError(f"{shown} is not the URL of a model server", hint="write it as http://localhost:11434/v1")
     path = re.sub(r"/+(?:chat/completions|embeddings|models)$", "", parts.path.rstrip("/"))
     return urlunsplit((parts.scheme, parts.netloc.lower(), path.rstrip("/"), "", ""))
-
-
-def _checked_key(text: str) -> str:
-    key = text.strip()
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise InputError("the key of the model server has characters that no key has", hint=f"look at {KEY_VARIABLE}")
-    return key

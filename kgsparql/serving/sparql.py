@@ -51,7 +51,6 @@ _MEDIA_TYPES = {
 _STATUSES = {"E_SYNTAX": 400, "E_FORBIDDEN_QUERY": 403, "E_OPTION": 406, "E_TIMEOUT": 504}
 _STATUSES_BY_EXIT = {2: 400, 5: 502}
 _OVER_LIMIT = {"length": 413, "waiting": 503, "memory": 500}
-_NO_QUERY = "there is no query: send it as query=…"
 _READ_ONLY = "this endpoint is read-only: it runs SELECT, ASK, CONSTRUCT and DESCRIBE"
 _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 _MOST_DESCRIBED = 1_000  # named graphs, classes and predicates
@@ -72,15 +71,20 @@ def sparql_route(queries: BoundedQueries) -> Route:
 
 
 async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
-    """Reply to any request; errors are plain text, with what to do about them."""
+    """Reply to any request; errors are plain text, with what to do about them.
+
+    Where nothing is asked, that says what the endpoint is and holds.
+    """
     try:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
-        if text is None and request.method == "GET" and not request.scope["query_string"]:
-            return await _description_response(queries, request)
-        if text is None:
-            raise InputError(_NO_QUERY)
-        return await _result_response(queries, request, text)
+        if text is not None:
+            return await _result_response(queries, request, text)
+        form = best_offered_types(",".join(request.headers.getlist("accept")), _offered_types("CONSTRUCT"))
+        if request.method == "POST" or request.scope["query_string"] or form is None:
+            raise InputError("there is no query: send it as query=…")
+        content = await run_in_threadpool(queries.description, str(request.url), form)
+        return Response(content, headers={"Content-Type": _MEDIA_TYPES[form][0], "Vary": "Accept"})
     except KgsparqlError as error:
         refused: Any = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
         status = refused or _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
@@ -88,15 +92,6 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
         hint = "start from an IRI, or ask for less" if isinstance(error, QueryTimeoutError) else error.hint
         headers = {503: {"Retry-After": "5"}, 413: {"Connection": "close"}}.get(status, {})
         return PlainTextResponse("\n".join(filter(None, (error.message, hint))) + "\n", status, headers)
-
-
-async def _description_response(queries: BoundedQueries, request: Request) -> Response:
-    """Say what the endpoint is and holds, where nothing is asked."""
-    form = best_offered_types(",".join(request.headers.getlist("accept")), _offered_types("CONSTRUCT"))
-    if form is None:
-        raise InputError(_NO_QUERY)
-    content = await run_in_threadpool(queries.description, str(request.url), form)
-    return Response(content, headers={"Content-Type": _MEDIA_TYPES[form][0], "Vary": "Accept"})
 
 
 async def _result_response(queries: BoundedQueries, request: Request, text: str) -> Response:
