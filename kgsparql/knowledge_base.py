@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.answer import Answer, Retrieval
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question
-from kgsparql.answering.follow_up import Before, take_up
+from kgsparql.answering.follow_up import Before, read_after
 from kgsparql.answering.pipeline import answer, retrieve
-from kgsparql.answering.plan_question import translate
 from kgsparql.answering.said_source import said_source
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
@@ -205,9 +204,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             from kgsparql.retrievers._trial import admitted  # not needed without a model
 
             session.admit = partial(admitted, asking.model, usage, required=asking.require_model)
-        if isinstance(asking.after, Before):
-            take_up(session, asking.after, asking.language)
-        translate(session, asking.language)
+        read_after(session, asking.after if isinstance(asking.after, Before) else None, asking.language)
         if self.indexes.embedder is None:
             session.notes.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session

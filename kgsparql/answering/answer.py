@@ -21,7 +21,7 @@ from kgsparql.reading.gaps import Gap
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.models.trust import Trust
-    from kgsparql.plans.algebra import Plan
+    from kgsparql.plans.algebra import ItemSet, Plan
     from kgsparql.plans.running import Computed
     from kgsparql.plans.writing import Label
 
@@ -244,6 +244,7 @@ class Answer:
     :param signals: what the confidence rests on, each in [0, 1] and 1 at best.
     :param computed: what a query plan came to: its rows, the query, and whether the facts give the same value again.
     :param prose: what a model says of the answer, in sentences that hold by what they cite; nothing rests on them.
+    :param they: what *they* and *them* were taken for in it: things found before.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
 
@@ -275,6 +276,7 @@ class Answer:
     signals: Mapping[str, float] = field(default_factory=dict)
     computed: Computed | None = None
     prose: tuple[str, ...] = ()
+    they: ItemSet | None = None
     error: KgsparqlError | None = None
 
     @property

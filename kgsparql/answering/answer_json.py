@@ -18,6 +18,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.plans.algebra import Plan
 
 
 SCHEMA_VERSION = 3
@@ -172,12 +173,12 @@ class AnsweredObject(TypedDict):
     wrote without naming a thing. `value` is a number, or a yes or no, that was computed, and `unit` that of the number,
     empty where the graph names none and it is no percentage. `confidence` is how likely the answer is right, or where
     it is not sure its best candidate; 0 where there is none. `details` is for what explains an answer, and may grow
-    within a version: `signals` is what the confidence rests on. `prose` is what the model says of the answer, sentences
-    that hold by what they cite; `usage.dropped_sentences` is how many did not. `sure`: nothing is in doubt, else
-    `gaps` says what is; `not_understood` is their old name, which goes with the next version. `choices` are then the
-    likely readings of the question, with what each comes to: asked with `reading` 2, the second is the answer. Asked
-    with a `guarantee`, that many times in 100 they hold the right answer, or `answers` do where `choices` is empty; it
-    is 0 where no readings do.
+    within a version: `signals` is what the confidence rests on, `they` what *they* was taken for. `prose` is what the
+    model says of the answer, sentences that hold by what they cite; `usage.dropped_sentences` is how many did not.
+    `sure`: nothing is in doubt, else `gaps` says what is; `not_understood` is their old name, which goes with the next
+    version. `choices` are then the likely readings of the question, with what each comes to: asked with `reading` 2,
+    the second is the answer. Asked with a `guarantee`, that many times in 100 they hold the right answer, or `answers`
+    do where `choices` is empty; it is 0 where no readings do.
     """
 
     schema_version: int
@@ -258,6 +259,8 @@ def _object_of(kind: type[_T], of: Any, /, **own: Any) -> _T:
 
 def answer_to_json(answer: Answer) -> AnsweredObject:
     """Return the answer as one JSON object."""
+    from kgsparql.plans.arrays import written_plan  # not needed by whoever makes no JSON
+
     best, gaps = frozenset(answer.best), [_object_of(GapObject, gap) for gap in answer.gaps]
 
     def term(one: Term) -> TermObject:
@@ -290,8 +293,11 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         tree=answer.tree.text(),
         usage=dict(answer.usage),
         trust=answer.trust and asdict(answer.trust),
-        details={"signals": {name: round(value, 4) for name, value in answer.signals.items()}},
-        computed=_computed_object(answer, term),
+        details={
+            "signals": {name: round(value, 4) for name, value in answer.signals.items()},
+            **({"they": written_plan(answer.they)} if answer.they is not None else {}),
+        },
+        computed=_computed_object(answer, term, written_plan),
         gaps=gaps, not_understood=gaps, choices=[_object_of(ChoiceObject, one) for one in answer.choices],
         notes=[_object_of(NoteObject, note, text=str(note)) for note in answer.notes],
         fallbacks=[_object_of(FallbackObject, one) for one in answer.fallbacks],
@@ -333,12 +339,10 @@ def term_json(term: Term, label: str) -> TermObject:
     return made
 
 
-def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
+def _computed_object(answer: Answer, term: _WriteTerm, written_plan: Callable[[Plan], Json]) -> ComputedObject | None:
     found = answer.computed
     if found is None:
         return None
-    from kgsparql.plans.arrays import written_plan  # not needed for most answers
-
     return _object_of(
         ComputedObject, found,
         words=next((item.text for item in answer.evidence if item.kind == "computed"), ""),

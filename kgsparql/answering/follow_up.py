@@ -7,31 +7,35 @@ question that is then answered stands for itself: it can be asked again, kept an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
+from kgsparql.answering.plan_question import common_profiler, translate
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.english_forms import is_past_form, plural, singular
-from kgsparql.linking.words import roots_of
-from kgsparql.plans.english import listed
-from kgsparql.rdf.terms import IRI, Term
-from kgsparql.reading.lexicon import glossary, lexicon
-from kgsparql.reading.translation import language_in
+from kgsparql.linking.english_forms import is_past_form, plural
+from kgsparql.linking.words import roots_of, tokens
+from kgsparql.plans import algebra as a
+from kgsparql.plans.adapting import Those
+from kgsparql.plans.arrays import read_plan_file
+from kgsparql.plans.plan_compiler import compiled
+from kgsparql.rdf.terms import IRI, Term, iris_in, printable
+from kgsparql.reading.lexicon import glossary, lexicon, longest_phrase
+from kgsparql.reading.translation import Translation, language_in
 from kgsparql.resources import packaged_toml
 
 MOST_NAMES = 10  # answers that are named one by one where they are asked about together
-_TAKEN = "{!r} was taken for {}"
+_TAKEN, _ASKED_OF = "{!r} was taken for {}", "asked of: {}"
+_NOBODY = "nothing before is {!r}: say its name"
 _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]{2,})?")
 _NUMBER = re.compile(r"(?<![\w-])\d[\d.,:-]*(?!\w)")
 _PLACE = re.compile(r"\bthe (\w+) one\b", re.IGNORECASE)
 _OF_SOMETHING = re.compile(r"(?:what|who|which) (?:is|are|was|were) the ", re.IGNORECASE)
 _LISTED = 3  # names: that many are a list
-_LISTING = re.compile(r"(?:list|name|show|give)(?: me)?(?: all)?(?: the)? (?=\w)", re.IGNORECASE)
-_HOW_MANY = re.compile(r"how many(?: (?:are|were) (?:there|they))?", re.IGNORECASE)
 
 
 @frozen
@@ -49,11 +53,17 @@ class Meant:
 
 @frozen
 class Before:
-    """The question before: what it named, and what answered it, where that was sure."""
+    """The question before: what it named, and what answered it, where that was sure.
+
+    :param several: what *they* are: the answers, the things of a table, what was counted; else what they were before.
+    :param beside: things that stand beside those of a table: *they*, where they are of the same kind.
+    """
 
     question: str
     topics: tuple[Meant, ...] = ()
     answers: tuple[Meant, ...] = ()
+    several: a.ItemSet | None = None
+    beside: a.Items | None = None
 
     @classmethod
     def from_json(cls, told: Any) -> Before:
@@ -68,7 +78,26 @@ class Before:
             if own.get("best", own.get("is_best")) and own["term"]["type"] == "uri"
         ]
         answers = [Meant(IRI(own["value"]), own["label"]) for own in best if told["status"] == "answered"]
-        return cls(told["question"], tuple(sorted(topics, key=lambda own: own.start)), tuple(answers))
+        topics.sort(key=lambda own: own.start)
+        several, beside = _several_in(told, [IRI(own["value"]) for own in best] if answers else [])
+        return cls(told["question"], tuple(topics), tuple(answers), several, beside)
+
+
+def _several_in(told: Any, answers: list[IRI]) -> tuple[a.ItemSet | None, a.Items | None]:
+    """Return what *they* would be after an answer, and what else they may be."""
+    plan = None
+    if told["status"] == "answered" and (computed := told["computed"]) is not None:
+        plan = read_plan_file(computed["plan"])
+        ends = [row[-1] for row in computed["rows"] if row[-1] is not None]
+        if isinstance(plan, a.ItemTable):
+            beside = dict.fromkeys(IRI(one["value"]) for one in ends if one["type"] == "uri")
+            return plan.items, a.Items(tuple(beside)) if beside and not computed["is_cut"] else None
+    if len(answers) > MOST_NAMES and isinstance(plan, a.ItemSet):
+        return plan, None
+    if len(answers) > 1:
+        return a.Items(tuple(answers)), None
+    before = told["details"].get("they")
+    return plan.items if isinstance(plan, a.Count) else before and cast("a.ItemSet", read_plan_file(before)), None
 
 
 @frozen
@@ -80,12 +109,12 @@ class Completed:
 
 
 @lru_cache
-def rules(language: str) -> SimpleNamespace | None:
-    """Return the words of a language, as ``follow_ups.toml`` explains them; ``None`` where it has none."""
-    if (own := packaged_toml("reading/lexicon/follow_ups.toml").get(language)) is None:
-        return None
+def rules(language: str) -> SimpleNamespace:
+    """Return the words of a language, as ``follow_ups.toml`` explains them."""
+    own = packaged_toml("reading/lexicon/follow_ups.toml")[language]
     openings = sorted((one.replace("_", " ") for one in own["openings"].split()), key=len, reverse=True)
     words = {key: frozenset(v.split()) for key, v in own.items() if isinstance(v, str) and "{" not in v}
+    words |= {key: dict(v) for key, v in own.items() if isinstance(v, Mapping)}
     return SimpleNamespace(**{**own, **words, "openings": openings})
 
 
@@ -103,17 +132,22 @@ def completed(question: str, before: Before, language: str, is_person: Callable[
     >>> [completed(own, before, "en", persons.get).text for own in ("And when?", "what about Pierre Curie?")]
     ['When was Marie Curie born?', 'Where was Pierre Curie born?']
     """
-    own = rules(language)
-    if own is None:
-        return Completed(question)
-    completion = _Completion(before, own, language, is_person)
+    completion = _Completion(before, rules(language), language, is_person)
     placed = completion.with_place(question)
     found = completion.of(placed.text)
     return replace(found, taken=(*placed.taken, *found.taken))
 
 
-def take_up(session: Session, before: Before, language: str = "") -> None:
-    """Fill in what the question of a session leaves to the one before, and note what was taken for what."""
+def read_after(session: Session, before: Before | None, language: str = "") -> None:
+    """Read the question of a session in English, with what it leaves to the one before; what was taken is noted."""
+    if before is not None:
+        _fill_in(session, before, language)
+    translate(session, language)
+    if before is not None and not session.given:
+        _take_up_several(session, before)
+
+
+def _fill_in(session: Session, before: Before, language: str) -> None:
     search = None if session.linker is None else session.linker.search
     persons = roots_of(lexicon().persons)
 
@@ -125,6 +159,70 @@ def take_up(session: Session, before: Before, language: str = "") -> None:
         made = completed(session.question, before, language or language_in(before.question, search), is_person)
         session.question = made.text
         session.notes.extend(Note("follow_up", line) for line in made.taken)
+
+
+_LOOKED_AT = 200  # things found before whose kind is looked up
+_NAMED = 3  # of them, that a note names where they are too many
+
+
+def _take_up_several(session: Session, before: Before) -> None:
+    """Ask a question that says *they* or *the oldest* of what was found before, in words for all of their kind.
+
+    What is read stands in English; the plan of it is then one of those things alone.
+    """
+    own = session.wording or Translation(session.question, session.question, lexicon().language, ())
+    own = own if own.places else replace(own, places=tuple((t.start, t.end) * 2 for t in tokens(own.text)))
+    if not (edits := _words_replaced(own, "")):
+        return
+    start, end, _ = edits[0]
+    word = own.text[start:end].rpartition(" ")[2]
+    said = own.original_words(word)
+    if before.several is None:
+        if word.lower() in rules(lexicon().language).sets:
+            session.those = Those(a.Items(()), None, said)
+            session.notes.append(session.say(_NOBODY).format(said), code="follow_up")
+        return
+    with session.within_budget():
+        several, (members, kinds) = before.several, _with_kinds(before.several, session)
+        if before.beside is not None:
+            others, theirs = _with_kinds(before.beside, session)
+            several, members = (before.beside, others) if theirs & kinds else (several, members)
+        if kind := max(sorted(kinds, key=str), key=kinds.__getitem__, default=None):
+            made = own.reworded(_words_replaced(own, plural(session.compared_labels([kind])[kind])))
+            session.question, session.those = made.text, Those(several, kind, said)
+            session.translation, session.reworded = (made, None) if session.translation is not None else (None, made)
+            names = [printable(one, 60) for one in session.labels(members).values()]
+            told = "; ".join(names if len(names) <= MOST_NAMES else [*names[:_NAMED], f"… ({len(names)})"])
+            told = session.say(_TAKEN).format(said, told) if said else session.say(_ASKED_OF).format(told)
+            session.notes.append(told, code="follow_up")
+
+
+def _with_kinds(items: a.ItemSet, session: Session) -> tuple[tuple[IRI, ...], Counter[IRI]]:
+    """List what is in a set, and how many of it are of each class."""
+    terms = items.terms if isinstance(items, a.Items) else ()
+    rows = () if terms else session.graph.select(compiled(items, vocabulary=session.vocabulary))
+    members = iris_in(dict.fromkeys((*terms, *(row["answer"] for row in rows))))[:_LOOKED_AT]
+    classes = common_profiler(session).classes_of(members)
+    return members, Counter(kind for some in classes.values() for kind in some)
+
+
+def _words_replaced(read: Translation, noun: str) -> list[tuple[int, int, str]]:
+    """List what stands for things found before in an English text, and how it is said with the noun for their kind."""
+    table = {**rules(lexicon().language).said_of_several, **rules(read.language).said_of_several}
+    own, shaping = tokens(read.text), lexicon().function_words | lexicon().imperatives
+    texts, found, at = [*(token.text for token in own), "?"], list[tuple[int, int, str]](), 0
+    while at < len(own):
+        length, made = longest_phrase(table, texts[at:]) or (0, "")
+        of_these = texts[at] in lexicon().possessive_pronouns and not shaping.issuperset(texts[:at])  # films and their
+        if length and not of_these:
+            words = made.format(noun).replace("s's", "s'")
+            last = own[min(at + length, len(own)) - 1]
+            found.append((own[at].start, last.end, words if at else words[:1].upper() + words[1:]))
+        best = longest_phrase(lexicon().superlatives, texts[at:-1])
+        if best is not None and at + best[0] == len(own) and shaping.issuperset(texts[:at]):  # who is the oldest
+            found.append((own[-1].end, own[-1].end, f" of the {noun}"))
+        at += max(1, length)
+    return found
 
 
 @frozen
@@ -142,18 +240,35 @@ class _Completion:
         opening = next((one for one in self.rules.openings if re.match(rf"{re.escape(one)}(?!\w)", low)), "")
         text = begun[len(opening) :].lstrip(" ,") if opening else question
         bare = text.rstrip(" ?.!¿¡").lstrip("¿¡ ")
-        if self.language == "en" and (made := self._about_set(bare)) is not None:
-            return made
+        if self.before.several is not None and (at := self._end_of_plural_verb(bare)):
+            they = max(self.rules.sets)  # which may be left out
+            place = at if " " in bare[:at] else len(bare)
+            return Completed(f"¿{bare[:place]} {they}{bare[place:]}?")
         filled = self._with_names(text)
         if opening and filled.taken and _OF_SOMETHING.match(self.before.question):  # and its homepage?
             return replace(filled, text=f"What is {filled.text.rstrip(' ?.!')}?")
-        if filled.taken and " of the " in filled.text and self._set_phrase() is not None:  # and their spouses?
-            return filled
-        if opening and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None:
+        is_of_several = self._is_several(bare.lower().partition(" ")[0], bare)
+        if (
+            opening
+            and not is_of_several
+            and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None
+        ):
             return replace(made, taken=(*filled.taken, *made.taken))
         if filled.taken:
             return filled
         return Completed(text if opening and len(bare.split()) > 1 else question)
+
+    def _end_of_plural_verb(self, text: str) -> int:
+        """Return where the verb ends whose subject is not said, and is several things; 0 for none."""
+        words = list(re.finditer(r"\w+", text.lower()))
+        verb = (
+            words[next((at for at, one in enumerate(words) if one[0] not in self.rules.asking), 0)] if words else None
+        )
+        if not self.rules.drops or verb is None or self._names_somebody(text[: verb.start()]):
+            return 0
+        is_plural = verb[0].endswith(glossary(self.language).endings["plural"])
+        is_followed = any(one[0] in self.rules.sets | self.rules.subjects_follow for one in words)
+        return verb.end() if is_plural and not is_followed else 0
 
     def _told_sentence(self, sentence: str, *values: str) -> str:
         known = {} if self.language == lexicon().language else glossary(self.language).sentences
@@ -166,55 +281,9 @@ class _Completion:
         if (found := _PLACE.search(text)) is None or (at := places.get(found[1].lower())) is None:
             return Completed(text)
         if not 0 < at <= len(answers) > 1:
-            return Completed(text, (self._told_sentence("nothing before is {!r}: say its name", found[0]),))
+            return Completed(text, (self._told_sentence(_NOBODY, found[0]),))
         whom = answers[at - 1].label
         return Completed(text.replace(found[0], whom), (self._told_sentence(_TAKEN, found[0], whom),))
-
-    # --- several
-
-    def _about_set(self, bare: str) -> Completed | None:
-        """Complete what asks about all that was found: ``how many of them were born in Paris``, ``how many``."""
-        things, answers = self._set_phrase(), self.before.answers
-        if things is not None and _HOW_MANY.fullmatch(bare):
-            return Completed(
-                f"How many {' '.join(things).rstrip()}?", (self._told_sentence("asked of: {}", self.before.question),)
-            )
-        whole = rf"(.*?\b(?:how many|which|who|what)) of ({'|'.join(self.rules.sets)})\b(.*)"
-        if (found := re.fullmatch(whole, bare, re.IGNORECASE)) is None:
-            return None
-        asked, them, rest = found.groups()
-        if things is not None:
-            whom, asked = _as_phrase(things), "Which" if asked.lower() in {"who", "what"} else asked
-        elif 1 < len(answers) <= MOST_NAMES:
-            whom, asked = listed([own.label for own in answers]), f"{asked} of"
-        else:
-            return None
-        return Completed(f"{asked} {whom}{rest}?", (self._told_sentence(_TAKEN, them, whom),))
-
-    def _set_phrase(self) -> tuple[str, str] | None:
-        """Split what the question before asks for into its noun and what is said of it; ``None`` if it is no set."""
-        asked = self.before.question.rstrip(" ?.!")
-        first, _, rest = asked.partition(" ")
-        if first.lower() == "who" and rest:
-            return "people", rest.removeprefix("else ")
-        listing = _LISTING.match(asked)
-        if listing is None and first.lower() not in {"which", "what", "how"}:  # a set in words: poets born in Rome
-            is_set = asked == self.before.question and first.lower() not in self.rules.asking | lexicon().auxiliaries
-            return (
-                (asked, "")
-                if is_set and any(plural(singular(one)) == one != singular(one) for one in asked.split())
-                else None
-            )
-        words = (asked[listing.end() :] if listing else rest.removeprefix("many ")).split()
-        at = next((n for n, word in enumerate(words, 1) if word == plural(singular(word)) != singular(word)), 0)
-        clause = words[at:]
-        if not at or (clause and clause[0].lower() in lexicon().do_forms):  # which films did she make
-            return None
-        if clause and clause[0].lower() in lexicon().relatives:
-            if listing is None:  # which people who won it were born there
-                return None
-            clause = clause[1:]
-        return " ".join(words[:at]), " ".join(clause)
 
     # --- pronouns
 
@@ -229,9 +298,8 @@ class _Completion:
             noun = noun if noun is not None and text[word.end() : noun.start()] == " " else None
             is_owner = said in self.rules.possessives and noun is not None and not self._ends_phrase(noun[0])
             before = found[at - 1][0].lower() if at else ""
-            is_of_them = said in self.rules.sets and before == "of"
             is_there = said in self.rules.places and before in lexicon().auxiliaries  # how many are there
-            if word.start() < done or is_of_them or is_there:
+            if word.start() < done or is_there or self._is_several(said, text):
                 continue
             if self._names_somebody(text[: word.start()]):
                 break  # `Marie Curie and her husband`: it is hers
@@ -250,6 +318,15 @@ class _Completion:
         whole = made + text[done:]
         return Completed(whole[:1].upper() + whole[1:] if taken else text, tuple(dict.fromkeys(taken)))
 
+    def _is_several(self, said: str, text: str) -> bool:
+        """Whether a pronoun stands for all that was found; one that may be of a person, where these are persons."""
+        own, answers = self.rules, self.before.answers
+        if self.before.several is None or said not in own.sets | own.owners_of_several:
+            return False
+        may_be_one = said in own.persons | own.owners_of_one
+        is_one = not own.verbs_of_one.isdisjoint(text.lower().split())
+        return not may_be_one or (not is_one and any(self.is_person(one.term) for one in answers[:1]))
+
     def _names_somebody(self, text: str) -> bool:
         """Whether there is a name in words: a capital, but of the first; two in a row in German, with its nouns."""
         capital = r"[^\W\d_a-zß-ÿ]\w+"
@@ -267,13 +344,6 @@ class _Completion:
         persons = [own for own in (*one, *topics) if self.is_person(own.term)]
         others = [own for own in (*one, *topics) if self.is_person(own.term) is False]
         unknown = [own for own in (*topics, *one) if self.is_person(own.term) is None]
-        is_plural = said in own.sets or (said in own.possessives and said in {"their", "leur", "leurs"})
-        are_few = is_plural and 1 < len(answers) <= MOST_NAMES
-        things = self._set_phrase() if is_plural and self.language == "en" else None
-        if things is not None and not (is_owner and are_few):
-            return f"the {_as_phrase(things)}"
-        if are_few:
-            return listed([own.label for own in answers])
         if said in own.persons or (is_owner and said != "its"):
             found = persons or unknown or (others if said in own.things else [])
             return found[0].label if found else None
@@ -332,8 +402,3 @@ class _Completion:
         behind = [place for place in places if before[: place[0]].lower().endswith(f" {preposition.lower()} ")]
         found = behind if preposition and behind else places
         return found[-1] if found else None
-
-
-def _as_phrase(things: tuple[str, str]) -> str:
-    noun, clause = things
-    return f"{noun} who {clause}" if clause else noun

@@ -182,7 +182,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     made = Answer(
         question=session.original, status="partial" if session.graph.failures else outcome,
         text=text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
-        linked=session.links if (read := session.translation) is None
+        linked=session.links if (read := session.wording) is None
         else tuple(_at_own_place(link, read) for link in session.links),
         grounding=draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
@@ -193,6 +193,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
         error=session.notes.lost or next(iter(session.graph.errors.values()), None),
         usage={**session.graph.usage.to_json(), "rounds": session.rounds},
+        they=None if session.those is None else session.those.items,
     )  # fmt: skip
     return _weighed_answer(made, found, session, is_judged=known is not None)
 
@@ -203,7 +204,7 @@ def _not_sure(gap: Gap, session: Session) -> str:
 
 def _in_own_words(gap: Gap, session: Session) -> Gap:
     """Tell what is left out of a question in its own language and words, where it was read in English."""
-    if (read := session.translation) is None:
+    if (read := session.wording) is None:
         return gap
     words = read.original_words(gap.words)  # first: `no` may be a word of the question, or what is said
     values = tuple(words if own == gap.words else own for own in gap.values)  # others are labels of the graph
@@ -229,7 +230,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     with session.within_budget(), suppress(QueryError):
         if session.reading:  # a person has read what it leaves out
             return replace(made, confidence=own.probability(signals_of(support, (), made.best, is_computed=False)))
-        unlike += class_gaps([one.term for one in made.best] if made.status == "answered" else [], session)
+        unlike += class_gaps(_asked_for(made, session) if made.status == "answered" else [], session)
         unlike += unused_words(made, session) if made.status in {"answered", "not_in_graph"} else ()
         is_none = made.status == "answered" and {one.label for one in made.best} <= {"false", "0"}
         unlike += restriction_gaps(session) if is_none or made.status == "not_in_graph" else ()
@@ -248,6 +249,14 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
         return made
     doubts = tuple(dict.fromkeys(_in_own_words(one, session) for one in unlike or [own.doubt(signals)]))
     return _doubted_answer(made, doubts, session)
+
+
+def _asked_for(made: Answer, session: Session) -> list[Term]:
+    """List what is asked for: of things found before, what stands beside them."""
+    found = made.computed
+    if session.those is not None and found is not None and found.is_table:
+        return [end for *_, end in found.rows if end is not None]
+    return [one.term for one in made.best]
 
 
 def _doubted_answer(made: Answer, doubts: tuple[Gap, ...], session: Session) -> Answer:

@@ -111,7 +111,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
     if told is None and is_now and (now := in_time.now(reading, asked)) is not reading:
         reading, asked = now, replace(asked, is_definition=False)
         session.read_as(asked)
-    reading = as_meant(view.with_all_steps(view.with_kinds_below(reading), asked), asked, view)
+    reading = as_meant(view.with_all_steps(view.with_kinds_below(reading), asked), asked, view, session.those)
     if session.emit is not ignore:
         session.emit(_read_event(asked, reading, session))
     return ReadQuestion(asked, reading)

@@ -19,6 +19,7 @@ from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
 from kgsparql.plans import algebra as a
+from kgsparql.plans.adapting import Those
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.set_profile import KnownSets
@@ -56,6 +57,8 @@ class Session:
     :param question: as it is read: in English, but for names.
     :param asked_as: the question as it was asked, where it was read without the name of a named graph.
     :param translation: what stands in its place, where it is in another language.
+    :param reworded: what stands in its place, where it is in English, and about what was found before.
+    :param those: what was found before, where the question is about that.
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param compared: labels that words of the question are compared with, where these are not shown.
     :param said_as: which of their names the question has of predicates with several.
@@ -103,6 +106,8 @@ class Session:
     only_evidence: bool = False
     asked_as: str = ""
     translation: Translation | None = None
+    reworded: Translation | None = None
+    those: Those | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
     said_as: Labels = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
@@ -137,7 +142,12 @@ class Session:
     @property
     def original(self) -> str:
         """The question as it was asked."""
-        return self.asked_as or (self.question if self.translation is None else self.translation.original)
+        return self.asked_as or (self.question if self.wording is None else self.wording.original)
+
+    @property
+    def wording(self) -> Translation | None:
+        """The words that are read in the place of those of the question, where they are others."""
+        return self.translation or self.reworded
 
     @property
     def linked(self) -> dict[IRI, LinkedEntity]:

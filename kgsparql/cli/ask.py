@@ -262,10 +262,7 @@ def _answer_lines(
     knowledge: KnowledgeBase, asking: AskOptions, how: AnswerOptions, form: str, rendered: Callable[[Answer], str],
     *, debug: bool,
 ) -> None:  # fmt: skip
-    """Answer the lines of stdin, a line, a row or a block for each; then exit with the status of them all.
-
-    That is the worst of 1, 5 and 6; else 3 if none was answered.
-    """
+    """Answer the lines of stdin, each as a line, row or block; then exit with the worst of 1, 5, 6, else 3 or 0."""
     lines = asked_lines(_Prompting(sys.stdin.buffer) if how.interactive else sys.stdin.buffer)
     if (first := next(lines, None)) is None:
         if how.interactive:
@@ -274,12 +271,15 @@ def _answer_lines(
     codes: set[int] = set()
     before: Answer | None = None
     doubted: Answer | None = None
+    follows: Answer | None = None
     waiting = _Waiting(0.0 if how.interactive else _MOST_WAITED_S)
 
     def answer_of(question: str) -> Answer | KgsparqlError:
+        nonlocal follows
         asked, number = _as_typed(question, doubted if how.interactive else None)
+        follows = follows if number else before  # a reading of the same question follows what that followed
         try:
-            return logged_answer(knowledge, asked, replace(asking, after=before, reading=number), how.log)
+            return logged_answer(knowledge, asked, replace(asking, after=follows, reading=number), how.log)
         except CancelledError:
             raise
         except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
@@ -287,13 +287,12 @@ def _answer_lines(
 
     def result_of(line: AskedLine) -> str:
         nonlocal before, doubted
-        found: Answer | KgsparqlError | None = line.error
-        if line.question and found is None:
-            found = waiting.answer_of(partial(answer_of, line.question))
+        is_asked = bool(line.question) and line.error is None
+        found = waiting.answer_of(partial(answer_of, line.question)) if is_asked else line.error
         if isinstance(found, KgsparqlError):
             codes.add(found.exit_code)
         elif found is not None:
-            before, doubted = found if how.interactive and found.linked else before, found
+            before, doubted = found if how.interactive and found.status != "no_entity" else before, found
             codes.add(_exit_code(found))
         return _line_result(line, found, form, rendered)
 

@@ -6,25 +6,59 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from kgsparql.dataclasses import replace
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
-from kgsparql.plans.type_check import mapped
+from kgsparql.plans.type_check import mapped, parts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.units import unit
 from kgsparql.rdf.vocabulary import SAME_AS
 from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import left_out
 from kgsparql.schema.amounts import Amounts
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 
-def as_meant(reading: PlannedReading, asked: Form, view: KnownGraph) -> PlannedReading:
+@frozen
+class Those:
+    """Things that were found before, of which a question asks what it could ask of all of their kind.
+
+    :param kind: the class whose name the question has in their place; ``None`` where nothing was found before.
+    :param said: the word of the question that means them.
+    """
+
+    items: a.ItemSet
+    kind: IRI | None
+    said: str
+
+    def in_reading(self, reading: PlannedReading, view: KnownGraph) -> PlannedReading:
+        """Return a reading of them alone; of a value that each may have, a table."""
+        if reading.plan is None:
+            return reading
+        others = tuple(self.in_reading(one, view) for one in reading.others)
+        plan = mapped(reading.plan, lambda part: self.items if part == a.Instances(self.kind) else part)  # type: ignore[arg-type]
+        doubts = () if self.items in (*parts(plan),) else (left_out(self.said),)
+        sets = plan.sets if isinstance(plan, a.Both) else (plan,)
+        ends = next((one for one in sets if isinstance(one, a.Ends) and one.start == self.items), None)
+        rest = tuple(one for one in sets if one != ends)
+        uses = () if ends is None or len(rest) > 1 else view.uses(self.items)
+        if (use := next((one for one in uses if ends is not None and one.path == ends.path), None)) is not None:
+            name = view.labels([use.path.last])[use.path.last]
+            measure = a.Value(use.path, use.kind, use.unit, *rest)
+            plan = a.ItemTable(self.items, (a.Column(name, measure, optional=True),))
+        return replace(reading, plan=plan, others=others, doubts=(*reading.doubts, *doubts))
+
+
+def as_meant(reading: PlannedReading, asked: Form, view: KnownGraph, those: Those | None) -> PlannedReading:
     """Return a reading that leaves out what is deprecated, unless all of it is, or the question is about that.
 
     What is asked to be `deprecated` may be said to be so in several ways; of things that are the same, there is one.
+
+    :param those: what was found before, where the question is about that alone.
     """
+    reading = reading if those is None else those.in_reading(reading, view)
     vocabulary = view.profiler.vocabulary
     is_about = not asked.language.retired_words.isdisjoint(asked.read.texts)
     if reading.plan is not None and vocabulary.retired and is_about:

@@ -165,12 +165,17 @@ THEY, THOSE = Phrase("them", "them", "they"), Phrase("one", "those", "those")
 ANYTHING = Phrase("something", "something", "anything", is_one=True)
 
 
+_MOST_NAMED, _FIRST_NAMED = 10, 3
+
+
 def names(labels: Sequence[str]) -> Phrase:
-    """Items by their names.
+    """Items by their names, of many by the first ones.
 
     >>> f"{names(['Ann', 'Bob'])}", f"{names(['Ann', 'Bob']):one_of}"
     ('Ann and Bob', 'Ann or Bob')
     """
+    if len(labels) > _MOST_NAMED:
+        labels = [*labels[:_FIRST_NAMED], f"{len(labels) - _FIRST_NAMED:,} more"]
     return Phrase(listed(labels, "or"), listed(labels), "names", is_one=len(labels) == 1)
 
 

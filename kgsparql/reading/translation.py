@@ -52,6 +52,16 @@ class Translation:
         found = re.search(rf"\b{re.escape(words)}\b", self.text, re.IGNORECASE) if words else None
         return words if found is None else self.original[slice(*self.place_of(*found.span()))]
 
+    def reworded(self, edits: Sequence[tuple[int, int, str]]) -> Translation:
+        """Put other words in the place of parts of the text, from its end on; they stand for the same."""
+        text, places = self.text, self.places
+        for start, end, words in sorted(edits, reverse=True):
+            text, more = text[:start] + words + text[end:], len(words) - (end - start)
+            moved = [(a + more, b + more, c, d) for a, b, c, d in places if a >= end]
+            kept = [place for place in places if place[0] < end and place[1] <= start]
+            places = (*kept, (start, start + len(words), *self.place_of(start, end)), *moved)
+        return replace(self, text=text, places=places)
+
 
 @frozen
 class _Known:

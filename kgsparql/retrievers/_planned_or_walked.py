@@ -79,6 +79,8 @@ class PlannedOrWalked(Retriever):
         if found is None:
             return self.walking.retrieve(session)
         read, planned = found
+        if session.those is not None:  # no path leads from all of them
+            return replace(planned or Retrieval(), readings=lambda _: plan_readings(read, planned, session))
         if planned is not None and (_says_all(read, planned) or _needs_a_plan(read)):
             beside = self.walking.retrieve(session) if session.only_evidence else None
             others = () if beside is None else beside.evidence

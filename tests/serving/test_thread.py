@@ -37,6 +37,9 @@ def test_earlier_questions_stay_above_and_next_ones_are_offered(
     page.wait_for_selector("#runs h2 >> text=Which Nobel laureates were born in Paris?")
     page.click("text=Edit the question")
     assert page.input_value("#question") == "Which Nobel laureates were born in Paris?"
+    ask("and when were they born?")
+    page.wait_for_selector("#runs .run:not([aria-busy]) >> text=1852-12-15")
+    assert "'they' was taken for Esther Duflo" in page.inner_text("#runs")
     page.click(".name")  # begins anew
     expect(page.locator("#thread")).to_be_hidden()
     page.wait_for_selector("#examples li")
