@@ -15,7 +15,7 @@ from kgsparql.evidence.notes import Fallback
 from kgsparql.evidence.verbalising import DecisionTree
 from kgsparql.graphs.notes import Note
 from kgsparql.rdf.literals import OF_RDF, literal_kind, number_text, python_value, value_text
-from kgsparql.rdf.terms import Labels, Literal, Term, printable
+from kgsparql.rdf.terms import Labels, Literal, Term, first_of, printable
 from kgsparql.reading.gaps import Gap
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Retrieval:
     def best_item(self) -> EvidenceItem | None:
         """The piece of evidence with paths that the first candidate rests on."""
         first = self.candidates[0].markers if self.candidates else ()
-        return next((item for item in self.evidence if item.marker in first and item.paths), None)
+        return first_of(item for item in self.evidence if item.marker in first and item.paths)
 
 
 @frozen
@@ -373,7 +373,7 @@ def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
         return ""
     shared = set(left[0].markers).intersection(*(term.markers for term in left))
     terms = {term.term for term in left}
-    item = next((item for item in evidence if item.marker in shared and terms <= set(item.ends)), None)
+    item = first_of(item for item in evidence if item.marker in shared and terms <= set(item.ends))
     are_cut = any(cut.what == "ends" for one in evidence if one.marker in shared for cut in one.cuts)
     number = f"… {'at least ' if are_cut else ''}{len(left):,} more"
     return number + (f": the query of {item.marker} finds them all" if item is not None else "")

@@ -14,7 +14,7 @@ from kgsparql.answering.answer import Answer, AnswerType
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Drafted, Event, Finished
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, Term, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Literal, Term, printable, zip_equal
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
@@ -358,7 +358,7 @@ def _computed_object(answer: Answer, term: _WriteTerm, written_plan: Callable[[P
 
 
 def _triple_object(kind: type[_T], cited: CitedTriple, term: _WriteTerm, **own: Any) -> _T:
-    places = dict(zip(("subject", "predicate", "object"), map(term, cited.triple), strict=True))
+    places = dict(zip_equal(("subject", "predicate", "object"), map(term, cited.triple)))
     return _object_of(kind, cited, sources=[_object_of(SourceObject, one) for one in cited.sources], **places, **own)
 
 

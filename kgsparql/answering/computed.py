@@ -20,7 +20,7 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal, Triple, iris_in, local_name, printable, whole_number
+from kgsparql.rdf.terms import Literal, Triple, distinct, iris_in, local_name, printable, whole_number, zip_equal
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
@@ -36,6 +36,11 @@ _READINGS: tuple[tuple[Any, str], ...] = (
     ((a.Top,), "compared"),
     ((a.SummaryOf, a.Calculated, a.Constant, a.ItemTable, a.Grouped, a.BestOfEach, a.Numbers), "computed"),
 )
+
+
+def run_plan(plan: a.Plan, session: Session) -> Computed:
+    """Find what a plan comes to on the graph of a question; see :func:`run`."""
+    return run(plan, session.graph, vocabulary=session.vocabulary)
 
 
 def computed_retrieval(
@@ -105,9 +110,9 @@ def with_rows(found: Computed, session: Session) -> Computed:
     if last not in uses or uses[last].kind != "number" or is_named or not kinds >= {"item", "date"}:
         return found
     measured = sorted(uses.values(), key=lambda one: (one.step == last, one.kind != "item"))
-    columns = [a.Column(called[o.step.predicate], a.Value(o.path, o.kind, o.unit), optional=True) for o in measured]
+    columns = [a.Column(called[o.predicate], a.Value(o.path, o.kind, o.unit), optional=True) for o in measured]
     table = a.ItemTable(items, tuple(columns), shows_items=False)
-    return run(table, session.graph, vocabulary=session.vocabulary)
+    return run_plan(table, session)
 
 
 def _cited_facts(found: Computed) -> tuple[Triple, ...]:
@@ -117,14 +122,14 @@ def _cited_facts(found: Computed) -> tuple[Triple, ...]:
     parts.append(tuple(sorted(found.facts, key=lambda fact: named.isdisjoint((fact.subject, fact.object)))))
     if len(found.facts) > _MAX_CITED:
         parts = [part[:_CITED_SAMPLE] for part in parts]
-    return tuple(dict.fromkeys(chain(*parts)))
+    return distinct(chain(*parts))
 
 
 def best_text(found: Computed, label: Label) -> str:
     """Say what is best, with its value, what comes next, and of how many."""
     said, compared = [rows_text(found, label, with_values=True)], found.compared
     if compared is not None and compared.next:
-        items, values = zip(*compared.next, strict=True)
+        items, values = zip_equal(*compared.next)
         following = replace(found, rows=tuple((item,) for item in items), measured=values)
         said.append(f"next: {rows_text(following, label, with_values=True)}")
     return "; ".join([*said, *([f"of {compared.size:,}"] if compared is not None and compared.size else [])])
@@ -159,14 +164,11 @@ def _computed_draft(
     return Draft(f"{text} [{COMPUTED_MARKER}]\n({shown}{why})", answers, (claim,), sufficient=True)
 
 
-def _size(found: Computed) -> int:
-    return len(found.items) if found.value is None else whole_number(found.value)
-
-
 def _why_nothing(found: Computed, label: Label, session: Session) -> str:
     """Say which part of a plan has no items, that all have some and none is of all, or how many are found directly."""
-    if found.directly is not None and found.directly != _size(found):
-        return f"; {found.directly:,} {session.say('of them directly')}"
+    directly, value = found.directly, found.value
+    if directly is not None and directly != (len(found.items) if value is None else whole_number(value)):
+        return f"; {directly:,} {session.say('of them directly')}"
     part, whole = found.empty_part, found.plan.items if isinstance(found.plan, a.Count | a.Exists) else found.plan
     if part is None or isinstance(part, a.Minus | a.Lacks | a.Where):
         return ""

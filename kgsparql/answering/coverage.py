@@ -22,7 +22,7 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import similarity
-from kgsparql.linking.words import is_foreign, root, roots_of, stem, words
+from kgsparql.linking.words import is_foreign, root, roots_of, stem, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import LabelFit
@@ -30,7 +30,7 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal, Term, iris_in, normalised, printable, split_camel_case
+from kgsparql.rdf.terms import Literal, Term, distinct, iris_in, normalised, printable, split_camel_case, zip_equal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.form import Form, Link
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, other_kind, rival, turned, uncomputed, unsaid
@@ -48,9 +48,9 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
         return tuple(uncomputed(said or text) for said, text in first)
     if best is None:
         return ()
-    way = best.paths[0].property_path  # further columns are beside what was asked for
+    way = best.property_path  # further columns are beside what was asked for
     best = replace(best, paths=tuple(own for own in best.paths if own.property_path == way))
-    return tuple(dict.fromkeys(_Check(session, found, best, asked).gaps()))
+    return distinct(_Check(session, found, best, asked).gaps())
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class _Check:
             if not self._says_what_it_is() and said.isdisjoint(roots_of(self.asked.language.sorts["job"])):
                 yield other_kind("what it is", "not that")
         else:
-            named = {word for gap in names for word in words(normalised(gap.words))}
+            named = {word for gap in names for word in words_of(gap.words)}
             kinds = islice(kinds_missed(self.asked, best, self.steps, session), 1)
             left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best), *kinds]
             left += [*self._word_gaps(named), *self._step_gaps(), *self._pronoun_gaps()]
@@ -84,20 +84,20 @@ class _Check:
             yield from left or (() if is_settled else self._other_readings())  # a draft: somebody has chosen
 
     def _says_what_it_is(self) -> bool:
-        return self.path.steps[0].predicate in {*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF}
+        return self.path.first_step.predicate in {*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF}
 
     # --- What was found
 
     @cached_property
     def path(self) -> PropertyPath:
         """The path of the best item."""
-        return self.best.paths[0].property_path
+        return self.best.property_path
 
     @cached_property
     def steps(self) -> list[str]:
         """The names of its steps."""
-        labels = self.session.compared_labels([step.predicate for step in self.path.steps])
-        return [split_camel_case(labels[step.predicate]) for step in self.path.steps]
+        labels = self.session.compared_labels(self.path.predicates)
+        return [split_camel_case(labels[predicate]) for predicate in self.path.predicates]
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -135,11 +135,15 @@ class _Check:
     @cached_property
     def kinds_of_names(self) -> set[int]:
         """The words that say of what kind a thing is that is named after it: the *poem* Howl."""
-        read, own = self.asked.read, self.asked.language
-        named = (link.mention for link in self.session.links if link.matched == "exact")
+        read, named = self.asked.read, (link.mention for link in self.session.links if link.matched == "exact")
         before = {at - 1 for one in named for at in read.positions_between(*one.place)[:1]}
-        nouns = {p for p in before if p > 0 and read.raw[p].islower() and not read.texts[p].endswith("s")}
-        return {p for p in nouns if read.texts[p - 1] in own.determiners}
+        nouns = {p for p in before if p > 0 and read.raw[p].islower() and not self.texts[p].endswith("s")}
+        return {p for p in nouns if self.texts[p - 1] in self.asked.language.determiners}
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The words of the question."""
+        return self.asked.texts
 
     @cached_property
     def telling(self) -> list[int]:
@@ -148,9 +152,8 @@ class _Check:
 
     def _pronoun_gaps(self) -> Iterator[Gap]:
         """The pronouns of a question in which nobody is named."""
-        is_named = any(link.kind not in {"class", "predicate"} for link in self.session.links)
-        for position in () if is_named else self.asked.pronouns:
-            yield left_out(self.asked.read.texts[position])
+        if all(link.kind in {"class", "predicate"} for link in self.session.links):
+            yield from (left_out(self.texts[position]) for position in self.asked.pronouns)
 
     # --- Operations, and two questions in one
 
@@ -186,7 +189,7 @@ class _Check:
 
         :param named: words of which another gap speaks.
         """
-        texts, ranker = self.asked.read.texts, self.session.ranker
+        texts, ranker = self.texts, self.session.ranker
         said = {p for p in self.pieces if self._is_said(p)}
         named_otherwise = (one for one in self.asked.read.chunks if one.entities and not one.classes)
         in_names = {p for one in named_otherwise for p in one.span if one.is_strong or p in self.asked.noun}
@@ -205,12 +208,10 @@ class _Check:
                 or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p, said))
             ) and not self._changes_nothing(p, said):
                 yield left_out(word)
-        asked = self.asked
+        asked, phrase = self.asked, self.asked.phrase
         is_measured = any(self.fit.roots(own) <= roots_of(self.steps[-1:]) for own in asked.measures)  # how long
-        is_asked = (
-            is_measured or asked.phrase.asked or asked.phrase.kinds or asked.asks != "set" or self._says_what_it_is()
-        )
-        if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
+        is_asked = is_measured or phrase.asked or phrase.kinds or asked.asks != "set" or self._says_what_it_is()
+        if not (self.telling or is_asked or any(one.classes for one in asked.read.chunks)):
             yield unsaid(self.steps[-1])
 
     def _changes_nothing(self, position: int, said: Collection[int]) -> bool:
@@ -218,13 +219,13 @@ class _Check:
 
         The step has no word that the question lacks, and no predicate has both: the `key` event, `offical` language.
         """
-        word, own, piece = self.asked.read.texts[position], self.asked.language, self.pieces[position]
+        word, own, piece = self.texts[position], self.asked.language, self.pieces[position]
         if word in own.time_adverbs or word in own.present_words:
             return True  # looked at where all is known that was found
         is_beside = position < piece[-1] and all(p in said for p in piece if p != position)
         if word in own.restrictive or not is_beside or len({*self.best.ends}) > 1 or self.session.linker is None:
             return False
-        whole = {root(self.asked.read.texts[p]) for p in piece}
+        whole = {root(self.texts[p]) for p in piece}
         unsaid_words = self.fit.roots(self.steps[-1]) - whole - {root(word)}
         if word not in own.slight and any(similarity(word, one) < SAME_WORD for one in unsaid_words):
             return False  # the *goalkeeping* coach is no head coach
@@ -234,28 +235,29 @@ class _Check:
 
     def _is_kind(self, position: int) -> bool:
         """Whether a word only says of what kind a value is: the `email address`, in which `year`, which `women`."""
-        is_alone, is_last = len(self.pieces[position]) == 1, position == self.pieces[position][-1]
-        is_kind = self.asked.read.texts[position] in self.asked.language.kind_nouns and is_last
-        return is_kind and (not is_alone or position in self.asked.noun)
+        *others, last = self.pieces[position]
+        is_kind = self.texts[position] in self.asked.language.kind_nouns and position == last
+        return is_kind and (bool(others) or position in self.asked.noun)
 
     def _is_unnamed(self, position: int, said: Collection[int]) -> bool:
         """Whether a word names no step from its other end, no kind of what others say, and nothing in common."""
-        word, is_shared = self.asked.read.texts[position], self.path.goes_back and self.asked.asks_for_others
-        is_other_end = any(self.fit.is_other_end(word, name) for name in self.steps)
+        is_shared = self.path.goes_back and self.asked.asks_for_others
+        is_other_end = any(self.fit.is_other_end(self.texts[position], name) for name in self.steps)
         return not (is_shared or is_other_end or (said and self._is_kind(position)))
 
     def _least_for(self, position: int) -> float:
         """How like a step a word is at least: more where it alone says which attribute is asked for."""
-        is_attribute = len(self.steps) == 1 and [position in noun for noun in self._owned_nouns] == [True]
-        return _W.attribute if is_attribute else _W.near
+        is_one = len(self.steps) == len(self._owned_nouns) == 1
+        return _W.attribute if is_one and position in self._owned_nouns[0] else _W.near
 
     def _is_said(self, position: int) -> bool:
         """Whether a word is one of a step, of the class of what is at a place of the path, or of what it starts at."""
-        text, start = self.asked.read.texts[position], self.best.paths[0].start
+        text, start = self.texts[position], self.best.start
         own = {root(text), root(self.asked.language.irregular.get(text, text))}
         called = [link.label for link in self.session.links if link.term == start]  # the room temperature of Room 12
-        times, named = self.asked.language.time_nouns, set(words(normalised(" ".join(self.names))))
-        is_of_time = not times.isdisjoint(named) or all(map(_is_date, self.best.ends))  # on what day; a date for a year
+        times, named = self.asked.language.time_nouns, set(words_of(" ".join(self.names)))
+        are_dates = all(isinstance(end, Literal) and literal_kind(end) == "date" for end in self.best.ends)
+        is_of_time = not times.isdisjoint(named) or are_dates  # on what day; a date for a year
         return (
             (stem(text) in times and is_of_time)
             or not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called]))
@@ -267,8 +269,8 @@ class _Check:
         asked, piece = self.asked, self.pieces[position]
         objects = [one.object for one in asked.relations if set(piece) <= set(one.verb) and not one.preposition]
         wholes = [piece, *((*piece, *sorted(own.positions & self.pieces.keys())) for own in objects if own)]
-        texts = [asked.read.texts[position], *map(asked.words, wholes)]
-        said, names = roots_of(asked.read.texts[p] for p in {*piece} - {position}), [*map(self.fit.roots, self.names)]
+        texts = [self.texts[position], *map(asked.words, wholes)]
+        said, names = roots_of(self.texts[p] for p in {*piece} - {position}), [*map(self.fit.roots, self.names)]
         is_beside = not (said.isdisjoint(chain(*names)) or self._is_kind(position))
         alike = self.session.ranker.similarities(texts[:1] if is_beside else texts, self.names)
         for at, own in enumerate(names if is_beside else ()):  # a `vice president`, an `away` ground of a *home ground*
@@ -309,7 +311,7 @@ class _Check:
         alike = self.session.ranker.similarities([word], labels)[0]
         said = [root(word)], *([root(other)] for other in others)
         same = [1.0 if [*self.fit.roots(label)] in said else 0.0 for label in labels]
-        score, label = max(zip(np.maximum(alike, same).tolist(), labels, strict=True))
+        score, label = max(zip_equal(np.maximum(alike, same).tolist(), labels))
         return label if score >= _W.other and score > on_path + _W.nearer else ""
 
     # --- Steps
@@ -322,7 +324,7 @@ class _Check:
     @cached_property
     def links(self) -> list[Link]:
         """How the clauses join the start with what is asked for."""
-        return self.asked.links_from(self.best.paths[0].start)
+        return self.asked.links_from(self.best.start)
 
     @cached_property
     def _owned_nouns(self) -> list[tuple[int, ...]]:
@@ -335,13 +337,15 @@ class _Check:
         if gone < len(self._owned_nouns):
             yield left_out(printable(self.asked.words(self._owned_nouns[-1]), 60))
         for place, name in enumerate(self.steps):
-            if self.fit.is_narrower(name, self.asked.read.texts):
+            if self.fit.is_narrower(name, self.texts):
                 yield unsaid(name)
-            said = self.fit.unsaid(name, [self.asked.read.texts[p] for p in self.pieces])
+            said = self.fit.unsaid(name, [self.texts[p] for p in self.pieces])
             if said and not self._are_all(said, place):
                 yield unsaid(name, said)
-        first = self.path.steps[0]
-        if self._asks_where() and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
+        first = self.path.first_step
+        said_of = (one.preposition for one in self.asked.relations if one.subject is not None and not one.verb)
+        asks_where = self.asked.sort == "place" or not self.asked.language.locatives.isdisjoint(said_of)  # which floor
+        if asks_where and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
             yield turned(self.steps[0])
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
@@ -356,24 +360,20 @@ class _Check:
     def _are_all(self, said: str, place: int) -> bool:
         """Whether the graph says of all that a step leads to that they are what a word for a man or a woman means."""
         hops = (way.hops[place].triple for way in self.best.paths)
-        ends = (one.object if self.path.steps[place].direction == "forward" else one.subject for one in hops)
-        nodes = a.Items(tuple(dict.fromkeys(iris_in(ends))))
+        ends = (one.object if self.path.steps[place].is_forward else one.subject for one in hops)
+        nodes = a.Items(distinct(iris_in(ends)))
         profiler = Profiler(self.session.graph, self.session.vocabulary, common=common_profiler(self.session))
         view = KnownGraph(profiler, self.session.compared_labels, self.session.linker, predicates_of(self.session))
         return view.are_all_of_sex(nodes, said, self.asked.language)
 
-    def _asks_where(self) -> bool:
-        """Whether it asks where something is, or in what: `Which floor is the room on?`."""
-        said = (one for one in self.asked.relations if one.subject is not None and not one.verb)
-        return self.asked.sort == "place" or any(one.preposition in self.asked.language.locatives for one in said)
-
     def _unasked_steps(self) -> list[str]:
         """The steps of a path that no word is left for, each word being used for one step."""
-        texts = [self.asked.read.texts[p] for p in self.pieces if p in self.telling or self._is_said(p)]
+        texts = [self.texts[p] for p in self.pieces if p in self.telling or self._is_said(p)]
         texts += [word for said in self.operations for word in said.split()]
         texts += self.asked.language.sorts["place"][:1] if self.asked.sort == "place" else []
         named = dict.fromkeys(self.steps)
-        alike = np.array([self._nearness_to(name, texts) for name in named])
+        alike = self.session.ranker.similarities([*named], texts)
+        alike[np.array([[root(text) in roots_of([name]) for text in texts] for name in named], bool)] = 1.0
         left = dict.fromkeys(range(len(named)))
         for _ in range(min(alike.shape)):
             step, word = np.unravel_index(int(alike.argmax()), alike.shape)
@@ -383,39 +383,30 @@ class _Check:
             alike[step, :] = alike[:, word] = -1.0
         return [list(named)[i] for i in left]
 
-    def _nearness_to(self, name: str, texts: Sequence[str]) -> list[float]:
-        """For each word how like a name it is; 1 if they have a root in common."""
-        alike = self.session.ranker.similarities([name], texts)[0].tolist()
-        return [1.0 if root(text) in roots_of([name]) else value for text, value in zip(texts, alike, strict=True)]
-
     def _other_readings(self) -> Iterator[Gap]:
         """The first other item about the same thing that fits as well and leads elsewhere, not only less far.
 
         So does one that goes the first step the other way, where no word says which way is meant; and where words only
         say the class of what was found, one to the same class fits as well unless it is much less alike.
         """
-        best, path, first = self.best, self.path, self.path.steps[0]
+        best, path, first = self.best, self.path, self.path.first_step
         says_way = not self.links or bool(self.fit.word_for(first, self.asked.said_by(self.links[0])))
         turned = path if says_way else PropertyPath((first.reversed, *path.steps[1:]))
-        is_unsaid = {root(self.asked.read.texts[p]) for p in self.telling} <= roots_of(self.kinds[-1:])
-        start = best.paths[0].start
+        is_unsaid = {root(self.texts[p]) for p in self.telling} <= roots_of(self.kinds[-1:])
+        start = best.start
         named = ({one.term, *(other.term for other in one.candidates)} for one in self.session.links)
         meant = {start}.union(*(terms for terms in named if start in terms))  # things of one name
         for item in self.found.evidence:
             if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
                 continue
-            other = item.paths[0].property_path
+            other = item.property_path
             is_less_far = other.steps == path.steps[: len(other.steps)]
-            is_elsewhere = item.paths[0].start in meant and (not is_less_far or len(item.ends) > len(best.ends))
+            is_elsewhere = item.start in meant and (not is_less_far or len(item.ends) > len(best.ends))
             is_alike = is_unsaid and len(other.steps) == len(path.steps)
             margin = _W.as_class if is_alike and self._kinds_of(item)[-1:] == self.kinds[-1:] else _W.as_well
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
                 yield rival(item.marker, best.marker)
                 return
-
-
-def _is_date(term: Term) -> bool:
-    return isinstance(term, Literal) and literal_kind(term) == "date"
 
 
 def _is_number(term: Term) -> bool:

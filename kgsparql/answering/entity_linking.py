@@ -19,11 +19,11 @@ from kgsparql.graphs.notes import Note
 from kgsparql.linking.codes import codes_in
 from kgsparql.linking.label_matching import THRESHOLD
 from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
-from kgsparql.linking.linker import MAX_CANDIDATES, Linker
+from kgsparql.linking.linker import MAX_CANDIDATES, Linker, Mentions
 from kgsparql.linking.words import counted
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
-from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, local_name, normalised, printable, zip_equal
 from kgsparql.rdf.vocabulary import SAME_AS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _OPTIONAL_SHARE = 0.25  # of the time of a question, for each query to find equi
 _LOOKING_TEXT = "looking for what graphs say is the same:"
 
 
-def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None = None) -> None:
+def link_entities(session: Session, mentions: Mentions = None) -> None:
     """Set the links of the session, once: the entities given, else those the linker finds; and their equivalents.
 
     :param mentions: what a model takes for names in the question, and whether each names a type; ``None`` leaves
@@ -62,7 +62,7 @@ def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None 
     equivalent = _equivalent_links(links, session)
     pairs = {(path.start, path.end) for path in session.same}
     others = (tuple(other for other in one.candidates if (one.term, other.term) not in pairs) for one in links)
-    own = [replace(one, candidates=left) for one, left in zip(links, others, strict=True)]
+    own = [replace(one, candidates=left) for one, left in zip_equal(links, others)]
     session.set_links((*_current_namesakes(own, session), *equivalent))
 
 
@@ -86,35 +86,30 @@ def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> 
     One query where the question has a code that is no name.
     """
     exact = [range(*link.mention.place) for link in links if link.matched == "exact"]
-    places = {session.question[start:end]: (start, end) for start, end in codes_in(session.question)}
     places = {
-        text: place
-        for text, place in places.items()
-        if not any(place[0] in own and place[1] - 1 in own for own in exact)
+        session.question[start:end]: (start, end)
+        for start, end in codes_in(session.question)
+        if not any(start in own and end - 1 in own for own in exact)
     }
     if not places:
         return links
     value, predicate, item = variables("value predicate item")
     group = (g.Values(value, tuple(map(Literal, places))), g.Fact(item, predicate, value))
-    select = g.Select((value, item), group, distinct=True, limit=BOUND)
     owners: dict[str, list[IRI]] = {text: [] for text in places}
-    for found in session.graph.select(g.select_query("codes", select)):
+    for found in g.found(session.graph, "codes", (value, item), group, distinct=True, limit=BOUND):
         if isinstance(found["item"], IRI) and isinstance(found["value"], Literal):
             owners[found["value"].value].append(found["item"])
     owners = {text: sorted(items, key=str) for text, items in owners.items() if 0 < len(items) <= _FEW_OWNERS}
     labels, linked = session.labels(chain(*owners.values())), list[LinkedEntity]()
     for text, items in owners.items():
-        all_of_it = [
-            LinkedEntity(one, labels[one], 1.0, "entity", "exact", Mention(text, *places[text])) for one in items
-        ]
-        linked.append(replace(all_of_it[0], candidates=tuple(all_of_it[1:])))
+        mention = Mention(text, *places[text])
+        first, *others = (LinkedEntity(one, labels[one], 1.0, "entity", "exact", mention) for one in items)
+        linked.append(replace(first, candidates=tuple(others)))
     spans = [range(*places[text]) for text in owners]
     return (*linked, *(link for link in links if not any(link.mention.start in span for span in spans)))
 
 
-def _missing_notes(
-    linker: Linker, question: str, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None
-) -> Iterator[Note]:
+def _missing_notes(linker: Linker, question: str, links: Sequence[LinkedEntity], mentions: Mentions) -> Iterator[Note]:
     """Yield what was looked for and not found, and what the graph has that is nearest."""
 
     def named(entities: Iterable[LinkedEntity]) -> str:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import AnswerFileError, LimitError
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, parse_term, printable, validated
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Row, Term, Triple, parse_term, printable, validated
 
 _HOW_TO_KEEP = "a file that kgsparql ask -f json or jsonl wrote is expected"
 
 MOST_BYTES = 64 * 2**20  # of a file of answers: a thousand long ones
-
-Row: TypeAlias = tuple[Term | None, ...]
-"""A solution, or a row of what was computed: its terms in the order of the columns."""
 
 
 @frozen

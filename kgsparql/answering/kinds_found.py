@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, dropwhile, pairwise
+from itertools import dropwhile, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.words import root, roots_of, stem, words
+from kgsparql.linking.words import root, roots_of, stem, words, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.graph_view import A_LIST, KnownGraph
 from kgsparql.plans.type_check import PLACE, parts_of, terms_in
@@ -58,6 +58,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     """
     ends, own = best.ends, asked.language
     texts = [end.value for end in ends if isinstance(end, Literal)]
+    are_texts = len(texts) == len(ends) > 0
     shown = [*session.compared_labels(ends[:_SAMPLE]).values(), *texts]
     said = asked.words(asked.noun) or asked.phrase.asked
     if _is_own_name(asked, best, session):
@@ -69,16 +70,16 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     if asked.asks_amount and not asked.asks_time and is_dated:
         yield other_kind("an amount", "a date", said)
     yield from amount_gaps(ends, steps[-1:], session)
-    is_coded = len(texts) == len(ends) > 0 and all(map(_CODE.fullmatch, texts))
+    is_coded = are_texts and all(map(_CODE.fullmatch, texts))
     likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
     is_noun_of_place = asked.words(asked.noun).endswith(tuple(own.sorts["place"][1:]))  # the birthplace
     is_unlike = session.ranker.by_meaning and likely < _W.step
     if texts and ((is_coded and is_noun_of_place) or (asked.sort == "place" and (is_coded or is_unlike))):
         yield other_kind("a place", quoted(steps[-1]), said)
-    is_point = len(texts) == len(ends) > 0 and all(map(_POINT.match, texts))
-    if is_point and not roots_of([said]).isdisjoint(roots_of(own.sorts["place"])):  # which city
+    is_of_places = not roots_of([said]).isdisjoint(roots_of(own.sorts["place"]))  # which city
+    if is_of_places and are_texts and all(map(_POINT.match, texts)):
         yield other_kind(said, quoted(steps[-1]))
-    last = best.paths[0].property_path.steps[-1]
+    last = best.property_path.last_step
     kinds = asked.words(asked.phrase.kinds)
     named = roots_of([*own.hints["kind"], said])
     is_far = len(steps) > 1 and not any(one.verb for one in asked.relations)  # the genre of films is no kind of person
@@ -87,8 +88,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind(f"{kinds} of {said}", quoted(steps[-1]), kinds)
     if kinds and last in (Step(RDF_TYPE, "inverse"), Step(INSTANCE_OF, "inverse")):  # what is of it is no kind of it
         yield other_kind(kinds, quoted(shown[0]))
-    is_value = last.direction == "forward"
-    if gap := sort_gap_of(session.question, ends, steps[-1:] if is_value else (), session):
+    if gap := sort_gap_of(session.question, ends, steps[-1:] if last.is_forward else (), session):
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield other_kind("what somebody does", quoted(steps[-1]), "do")
@@ -105,24 +105,23 @@ def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     """Doubt that there is nothing where things are met with values: mayors with the day on which Ann was born."""
     profiler = common_profiler(session)
     for both in parts_of(plan, a.Both):
-        steps = [one.path.steps[-1] for one in both.sets if isinstance(one, a.Ends)]
-        kinds = {profiler.at_ends(step.predicate).kind for step in steps if step.direction == "forward"}
+        steps = [one.path.last_step for one in both.sets if isinstance(one, a.Ends)]
+        kinds = {profiler.at_ends(step.predicate).kind for step in steps if step.is_forward}
         if "item" in kinds and kinds & {"date", "time"}:
             yield undated()
 
 
 def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:
     """Doubt that the noun that is asked for is at the end, where a step on the way has it and no class of the ends."""
-    way = best.paths[0].property_path
+    way = best.property_path
     groups = [[own.terms for own in best.paths if own.property_path == way]]
     (kinds,) = session.compared_labels.majority_types(groups, in_grace=True)
-    noun = {root(text) for text in asked.words(asked.noun[-1:]).split()}
-    places = (step.predicate for step in way.steps)
-    is_in_list = any(one in {LIST_FIRST, LIST_REST} or PLACE.match(one.value) for one in places)
+    noun = roots_of([asked.words(asked.noun[-1:])])
+    is_in_list = any(one in {LIST_FIRST, LIST_REST} or PLACE.match(one.value) for one in way.predicates)
     if len(steps) == 1 or not noun or not kinds[-1] or is_in_list:
         return
     (shared,) = session.compared_labels.shared_types([best.ends[:_SAMPLE]])
-    ends = [kinds[-1], *shared, *(steps[-1:] if way.steps[-1].direction == "forward" else ())]
+    ends = [kinds[-1], *shared, *(steps[-1:] if way.steps[-1].is_forward else ())]
     if roots_of(steps[-1:]) & roots_of(asked.language.naming_words):  # their names
         ends.append(kinds[-2])
     if noun.isdisjoint(roots_of(ends)) and not noun.isdisjoint(roots_of([*steps, *kinds[1:-1]])):
@@ -131,9 +130,9 @@ def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], sess
 
 def _repeats_a_step(asked: Form, best: EvidenceItem) -> bool:
     """Whether a step is gone twice, and the question says nothing twice, nor anything like `grandparent`."""
-    steps, texts = best.paths[0].property_path.steps, [asked.read.texts[p] for piece in asked.pieces for p in piece]
+    steps, texts = best.property_path.steps, [asked.texts[p] for piece in asked.pieces for p in piece]
     is_again = any(one == other and one.predicate != LIST_REST for one, other in pairwise(steps))
-    owned = asked.owned_nouns(asked.links_from(best.paths[0].start)) if is_again else []
+    owned = asked.owned_nouns(asked.links_from(best.start)) if is_again else []
     is_far = any(text.startswith(tuple(asked.language.distancing)) for text in texts)
     return is_again and len(owned) < 2 and len({*map(root, texts)}) == len({*texts}) and not is_far
 
@@ -154,13 +153,13 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
             yield other_kind(kind, quoted(shown[0]) if shown else "none", said)
     own, bound, measures = asked.language, asked.bound, asked.measures
     is_named = any(roots_of([hint]) <= roots_of([name]) for hint in measures for name in steps)
-    is_named = is_named or any(roots_of([name]) <= roots_of(asked.read.texts) for name in steps)
+    is_named = is_named or any(roots_of([name]) <= roots_of(asked.texts) for name in steps)
     if measures and steps and not is_named:
         yield other_kind(measures[0], quoted(steps[-1]))
     for name in steps:
-        told = set(words(normalised(name)))
+        told = set(words_of(name))
         ends_then = roots_of(told & own.ending)
-        if bound in own.starting and not ends_then <= roots_of(asked.read.texts):  # since when it is closed is said
+        if bound in own.starting and not ends_then <= roots_of(asked.texts):  # since when it is closed is said
             yield turned(name)
         elif bound in own.ending and not ends_then:
             yield left_out(bound)
@@ -170,7 +169,7 @@ def _is_own_name(asked: Form, best: EvidenceItem, session: Session) -> bool:
     """Whether all that was found is how the thing that the question is about is called, and no name is asked for."""
     own, texts = asked.language, {normalised(end.value) for end in best.ends if isinstance(end, Literal)}
     naming = roots_of(own.identity_nouns | own.naming_words)
-    if not texts or len(texts) < len(set(best.ends)) or naming & roots_of(asked.read.texts):
+    if not texts or len(texts) < len(set(best.ends)) or naming & roots_of(asked.texts):
         return False
     names = set(map(normalised, session.compared_labels({path.start for path in best.paths}).values()))
     if asked.sort == "agent":  # nor is the family name of somebody anybody else
@@ -185,13 +184,13 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     :param steps: the name of the predicate that they are the values of; empty where they are none.
     """
     language = lexicon()
-    opening = dropwhile(lambda text: text in language.prepositions - language.companions, words(normalised(asked)))
+    opening = dropwhile((language.prepositions - language.companions).__contains__, words_of(asked))
     first, second, *_ = *opening, "", ""
     is_beside = first in language.companions  # with whom one studies is no university
-    sort = language.question_words.get(second if is_beside else first, "")
+    sort, sorts = language.question_words.get(second if is_beside else first, ""), language.sorts
     if sort == "any" and second in language.persons:
         sort = "agent"  # which people
-    if sort == "any" and any(second == name for name in language.sorts["place"]):
+    if sort == "any" and second in language.sorts["place"]:
         sort = "place"  # which town
     if sort not in {"agent", "place"} or not ends:
         return None
@@ -206,12 +205,11 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
         return other_kind(wanted, quoted(kinds[0]), first)
     said = [*kinds, *steps]
     is_text = all(isinstance(end, Literal) for end in ends)
-    last = words(normalised(" ".join(steps)))[-1:]
+    last = words_of(" ".join(steps))[-1:]
     if sort == "agent" and (is_text or not kinds) and not language.locatives.isdisjoint(last):
         return other_kind(wanted, quoted(steps[-1]), first)  # created in
     if not said or not (kinds or is_text):
         return None
-    sorts = language.sorts
     wanted_names = [name for name in sorts[sort] if not is_beside or name not in sorts["place"]]
     others = [name for own in ("agent", "place", "other") for name in sorts[own] if name not in wanted_names]
     mine, other = _likeness_of(said, wanted_names, session), _likeness_of(said, others, session)
@@ -224,7 +222,7 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
 
 def _acts_among(kinds: Sequence[str], session: Session) -> list[str]:
     """Those names of classes that say what a verb of the question does, and nobody: who married is no *marriage*."""
-    verbs = [session.asked.read.texts[p] for own in session.asked.relations for p in own.verb]
+    verbs = [session.asked.texts[p] for own in session.asked.relations for p in own.verb]
     doers, stems = tuple(lexicon().agent_suffixes), set(map(stem, verbs))
     named = (one for one in kinds if roots_of([one]) & roots_of(verbs))
     return [one for one in named if stem(one) in stems or not one.endswith(doers)]
@@ -235,7 +233,7 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     asked, phrase = session.asked, session.asked.phrase
     is_of_class = asked.sort == "any" and asked.asks == "set" and phrase.of is None and not phrase.kinds
     wanted = set(phrase.head.classes) if is_of_class and phrase.head is not None else set[IRI]()
-    own, items = common_profiler(session), [one for one in ends[:_SAMPLE] if wanted and isinstance(one, IRI)]
+    own, items = common_profiler(session), iris_in(ends[:_SAMPLE]) if wanted else ()
     view, said = KnownGraph(own, session.compared_labels, session.linker), asked.words(asked.noun)
     classes = [sorted(some, key=str) for some in own.classes_of(items).values()]
     told = [some for some in classes if not {*own.with_broader(sorted(wanted, key=str))}.issuperset(some)]
@@ -254,14 +252,14 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
 
     Of one thing that was found it is so now, and it is the first.
     """
-    own, read = session.asked.language, session.asked.read
+    asked, own, read = session.asked, session.asked.language, session.asked.read
     places = [read.positions_between(*one.mention.place) for one in session.links]
-    named = {*chain(*places), *(p for one in read.chunks if one.is_name for p in one.span)}
+    named = read.named.union(*places)
     shown = [made.evidence[marker] for one in made.best[:1] for marker in one.markers[:1]]
-    steps = {step.predicate for item in shown for way in item.paths[:1] for step in way.property_path.steps}
+    steps = {predicate for item in shown for way in item.paths[:1] for predicate in way.property_path.predicates}
     plan = None if made.computed is None else made.computed.plan
     used = steps if plan is None else {*steps, *terms_in(plan)}
-    said = set(words(normalised(" ".join(session.compared_labels(used).values()))))
+    said = set(words_of(" ".join(session.compared_labels(used).values())))
     is_ordered = any(parts_of(plan, *_ORDERING))
     is_one = len(made.best) == 1 and not isinstance(plan, a.Count | a.Condition)
     later = own.time_adverbs - own.present_words - {"right"}
@@ -270,17 +268,16 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
         is_other = word in own.past_words or word in later or (word in own.joining_times and not is_ordered)
         if is_other or (is_of_several and not is_one):
             yield uncomputed(word)
-    for when in times_said(session.asked) if not is_one else ():
+    for when in times_said(asked) if not is_one else ():
         if len(when.words) > 1 and when.kind in {"now", "former"}:  # at present
-            yield uncomputed(session.asked.words(when.words))
+            yield uncomputed(asked.words(when.words))
     if isinstance(plan, a.Exists) and isinstance(plan.items, a.Items):  # is Ann over: there is Ann
         yield left_out(read.texts[-1])
-    if session.asked.phrase.kinds and isinstance(plan, a.ItemSet) and session.asked.asks == "set":
-        kinds = own.hints["kind"]
-        ways = [part.path.steps[-1] for part in parts_of(plan, a.Ends)]
-        names = session.compared_labels([step.predicate for step in ways]).values()
-        if not any(step.predicate in TAXONOMY for step in ways) and roots_of(names).isdisjoint(roots_of(kinds)):
-            yield other_kind(f"{session.asked.words(session.asked.phrase.kinds)} of it", "not said to be one")
+    if asked.phrase.kinds and isinstance(plan, a.ItemSet) and asked.asks == "set":
+        ways = [part.path.last for part in parts_of(plan, a.Ends)]
+        names = session.compared_labels(ways).values()
+        if {*TAXONOMY}.isdisjoint(ways) and roots_of(names).isdisjoint(roots_of(own.hints["kind"])):
+            yield other_kind(f"{asked.words(asked.phrase.kinds)} of it", "not said to be one")
 
 
 def restriction_gaps(session: Session) -> Iterator[Gap]:
@@ -297,8 +294,7 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
     inherited = (above, g.Fact(kind, SUBCLASS_OF, rule), far_by_any)
     group = (g.Values(x, terms), g.Union((own, alike, inherited)), g.Fact(rule, ON_PROPERTY, by))
-    select = g.Select((x, by, far), group, limit=_RESTRICTIONS)
-    found = session.graph.select(g.select_query("restrictions", select))
+    found = g.found(session.graph, "restrictions", (x, by, far), group, limit=_RESTRICTIONS)
     names = session.compared_labels([term for one in found for term in one.values()])
     asked = roots_of([session.masked_question]) - roots_of(session.asked.language.function_words)
     called = [roots_of([link.label]) for link in session.links]
@@ -337,7 +333,7 @@ def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     where = (g.Values(by, steps), *((g.Values(end, terms),) if is_told else ()), asked)
     above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
     group = (*where, above, *leads(kind, "above"), g.NotExists(leads(x, "own")))
-    for one in session.graph.select(g.select_query("inherited", g.Select((x,), group, limit=1))):
+    for one in g.found(session.graph, "inherited", (x,), group, limit=1):
         (name,) = session.labels([one["x"]]).values()
         yield not_all(f"OWL restrictions of {name!r} are not read")
 
@@ -346,5 +342,5 @@ def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) ->
     """How like the most like of some names each of others is; by the last word where only words are compared."""
     if session.ranker.by_meaning:
         return np.asarray(session.ranker.similarities(said, names).max(axis=1))
-    last = [stem(own[-1]) if (own := words(normalised(name))) else "" for name in said]  # a winner is no prize
+    last = [stem(own[-1]) if (own := words_of(name)) else "" for name in said]  # a winner is no prize
     return np.array([word in set(map(stem, names)) for word in last], float)

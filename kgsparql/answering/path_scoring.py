@@ -25,7 +25,7 @@ from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import Labels, Term
+from kgsparql.rdf.terms import Labels, Term, zip_equal
 from kgsparql.reading.form import Form, Link
 
 WEIGHTS: Mapping[str, float] = vars(weights("path"))
@@ -73,7 +73,7 @@ class Start:
     def free(self) -> list[int]:
         """The positions of the words that are in no mention."""
         mentioned = {i for place in self.mentions for i in self._positions_in(place)}
-        return [i for i in range(len(self.asked.read.texts)) if i not in mentioned]
+        return [i for i in range(len(self.asked.texts)) if i not in mentioned]
 
     def _positions_in(self, place: tuple[int, int]) -> list[int]:
         return [i for i, one in enumerate(self.asked.read.tokens) if place[0] < one.end and one.start < place[1]]
@@ -82,11 +82,11 @@ class Start:
     def content(self) -> list[int]:
         """The positions of the words that ask for something."""
         stops = stop_words(("en",))
-        return [i for i in self.free if self.asked.read.texts[i] not in stops]
+        return [i for i in self.free if self.asked.texts[i] not in stops]
 
     @cached_property
     def _own_positions(self) -> range:
-        own = [-1] if self.place is None else self._positions_in(self.place)
+        own = [] if self.place is None else self._positions_in(self.place)
         return range(own[0], own[-1] + 1) if own else range(-1, 0)  # it is named by words that were read before
 
     @cached_property
@@ -96,7 +96,7 @@ class Start:
         After `X's`, what follows belongs to X first, then what stands before; else the other way round:
         `the gender of X's parents` leads to the parents and then to their gender.
         """
-        first, last, texts = self._own_positions.start, self._own_positions.stop - 1, self.asked.read.texts
+        first, last, texts = self._own_positions.start, self._own_positions.stop - 1, self.asked.texts
         if first < 0:
             return [0] * len(texts)
         is_owner = last + 1 < len(texts) and texts[last + 1] == self.asked.language.possessive
@@ -110,7 +110,7 @@ class Start:
 
     def asking_words(self, kind: str, fit: LabelFit) -> list[int]:
         """List the content words but for one beside the mention that only says what the mentioned thing is."""
-        beside, texts = {self._own_positions.start - 1, self._own_positions.stop}, self.asked.read.texts
+        beside, texts = {self._own_positions.start - 1, self._own_positions.stop}, self.asked.texts
         return [i for i in self.content if i not in beside or fit.word(texts[i], kind.lower()) < NEAR]
 
     def without_types(self, names: Iterable[str]) -> Start:
@@ -165,7 +165,7 @@ def path_features(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, w
     steps, start_kind = _NamedSteps(paths, labels), paths[0][1][0]
     start = start.without_types({*steps.names, *chain.from_iterable([kinds for _, kinds in paths])})
     start = start.without_kind_of(start_kind)
-    asking = [start.asked.read.texts[i] for i in start.asking_words(start_kind, fit)]
+    asking = [start.asked.texts[i] for i in start.asking_words(start_kind, fit)]
     lengths, back = np.array([(len(path.steps), path.goes_back) for path, _ in paths]).T
     shares = start.asked.asks_for_others and not start.asked.is_shared(start.links)
     parts = {
@@ -256,12 +256,12 @@ def _kind_scores(start: Start, paths: Sequence[KindedPath], labels: Labels, fit:
     """Tell how alike the kind that is asked for is to the ends: to their kind, or to what the last step calls them."""
     called = []
     for path, kinds in paths:
-        last = path.steps[-1]
-        called.append((kinds[-1], labels[last.predicate] if last.direction == "forward" else ""))
+        last = path.last_step
+        called.append((kinds[-1], labels[last.predicate] if last.is_forward else ""))
     names = [name for name in dict.fromkeys(chain.from_iterable(called)) if name]
     if not start.asked.kind or not names:
         return np.zeros(len(paths))
-    alike = dict(zip(names, fit.likeness([start.asked.kind], names)[0], strict=True))
+    alike = dict(zip_equal(names, fit.likeness([start.asked.kind], names)[0]))
     return np.array([max(alike.get(kind, 0.0), alike.get(name, 0.0)) for kind, name in called])
 
 

@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Retrieval, Status
 from kgsparql.answering.choices import chosen_by_number, with_choices
-from kgsparql.answering.confidence import calibration, signals_of, support_of_path
+from kgsparql.answering.confidence import calibration, guarantee, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.guarantee import guarantee
 from kgsparql.answering.kinds_found import (
     class_gaps,
     inheritance_gaps,
@@ -34,8 +33,8 @@ from kgsparql.evidence.term_labels import described_starts, descriptions_of, nam
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import words
-from kgsparql.rdf.terms import IRI, Labels, Term, normalised
+from kgsparql.linking.words import words_of
+from kgsparql.rdf.terms import IRI, Labels, Term, distinct, first_of
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, held_by_none, held_in, other_kind
 from kgsparql.reading.translation import Translation
@@ -101,10 +100,8 @@ def _found_in_session(
         return _with_descriptions(without_lost_items(chosen, drafting), drafting), drafting, None
     if session.model is None or session.notes.partial:
         return found, drafting, found
-    is_sure = False
-    if drafts:
-        drafted = _answer_of(found, retriever, drafting.anew())
-        is_sure = drafted.status == "answered"
+    drafted = _answer_of(found, retriever, drafting.anew()) if drafts else None
+    if drafted is not None:
         session.emit(Drafted(status=drafted.status, answer=drafted))
     if session.admit is not None:
         trust, told = session.admit()
@@ -115,7 +112,7 @@ def _found_in_session(
             return found, replace(drafting, writer=None), found
     standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
-    asking.is_draft_sure = is_sure
+    asking.is_draft_sure = drafted is not None and drafted.status == "answered"
     try:
         made = _chosen_retrieval(retriever, found, asking)
     except (*GRAPH_FAILED, *MODEL_FAILED, BudgetExceededError) as error:
@@ -160,14 +157,12 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
         draft = replace(draft, answers=answers, claims=claims)
     found, draft, known = _judged_draft(found, draft, session)
-    missing = tuple(dict.fromkeys(_in_own_words(gap, session) for gap in known or ()))
+    missing = distinct(_in_own_words(gap, session) for gap in known or ())
     outcome = _answer_status(session, found, draft)
     if known is not None and outcome == "answered":  # all other words were read
-        unread = {*words(normalised(" ".join(gap.words for gap in known)))}
-        told = session.notes.texts
-        session.notes.drop(
-            MISSING_NAME, [one for one in told if unread.isdisjoint(words(normalised(one.split(";")[0])))]
-        )
+        unread = {*words_of(" ".join(gap.words for gap in known))}
+        told = [one for one in session.notes.texts if unread.isdisjoint(words_of(one.split(";")[0]))]
+        session.notes.drop(MISSING_NAME, told)
     if outcome == "not_in_graph" and not (len(found.evidence) or draft.text):  # an empty plan is evidence
         missing = missing or (_in_own_words(NO_EVIDENCE, session),)
     if missing and outcome in {"answered", "not_in_graph"}:
@@ -191,7 +186,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         retriever=retriever.used(found).name, model=session.asked_model, trust=session.trust, labels=labels,
         notes=session.notes.lines(link_notes(session.links)), fallbacks=tuple(session.notes.fallbacks),
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
-        error=session.notes.lost or next(iter(session.graph.errors.values()), None),
+        error=session.notes.lost or first_of(session.graph.errors.values()),
         usage={**session.graph.usage.to_json(), "rounds": session.rounds},
         they=None if session.those is None else session.those.items,
     )  # fmt: skip
@@ -247,7 +242,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     is_enough = not unlike and confidence >= max(session.min_confidence, own.sure * is_judged)
     if (made.status != "answered" and not unlike) or made.gaps or is_enough:
         return made
-    doubts = tuple(dict.fromkeys(_in_own_words(one, session) for one in unlike or [own.doubt(signals)]))
+    doubts = distinct(_in_own_words(one, session) for one in unlike or [own.doubt(signals)])
     return _doubted_answer(made, doubts, session)
 
 
@@ -321,7 +316,7 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
 def _with_sources(found: Retrieval, session: Session) -> Retrieval:
     """Say of answers that stand in different named graphs which of these says each."""
     drafted = found.draft.answers if found.draft is not None else ()
-    first = next(iter(drafted or found.candidates), None)
+    first = first_of(drafted or found.candidates)
     alike = [one for one in (drafted or found.candidates) if first is not None and one.markers == first.markers]
     cited = [triple for item in found.evidence if first and item.marker in first.markers for triple in item.triples]
     said = {

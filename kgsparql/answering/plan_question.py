@@ -24,7 +24,7 @@ from kgsparql.linking.label_index.combined import CombinedLabels
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import countries, other_numbers, root, words
+from kgsparql.linking.words import countries, other_numbers, root, roots_of
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.rdf import graph_patterns as g
@@ -33,7 +33,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, as_iri, iris_in
 from kgsparql.rdf.vocabulary import CLASS_KINDS, CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
-from kgsparql.reading.clauses import Chunk, Name
+from kgsparql.reading.clauses import Chunk, Name, places_of
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out
 from kgsparql.reading.lexicon import Lexicon, glossary, lexicon
@@ -96,10 +96,10 @@ class PlanQuestion:
     def _measured_classes(self) -> list[IRI]:
         """The classes of what has a predicate that is named, where no class is: `the lowest density`."""
         linker, asked = self.session.linker, self.session.asked
-        texts = [asked.read.texts[at] for at in asked.content]
+        texts = [asked.texts[at] for at in asked.content]
         rows = linker.search.offline().with_words(texts, limit=_ROWS) if linker is not None and texts else []
         named = {root(text) for text in texts}
-        called = [row for row in rows if row.kind == "predicate" and {root(word) for word in words(row.key)} <= named]
+        called = [row for row in rows if row.kind == "predicate" and roots_of([row.key]) <= named]
         kinds = (self.profiler.at_ends(IRI(row.iri)).subject_kinds for row in sorted(called, key=lambda r: -len(r.key)))
         return list(dict.fromkeys(kind for own in kinds for kind in own))[:_MEANINGS]
 
@@ -190,7 +190,7 @@ def read_whole(session: Session) -> Form:
     is_read = links is session.links and not session.given
     asked = session.asked if is_read else read_question(chunked(session.question, session.linker, links=links))
     words = asked.read
-    covered = {at for chunk in words.chunks for at in chunk.span}
+    covered = places_of(words.chunks)
     known = own.empty_words | own.verbs | own.superlatives.keys() | own.comparatives.keys() | own.imperatives
     left = [
         at
@@ -314,7 +314,7 @@ def _texts_found(
     value, predicate, label, item = variables("v p label x")
     labels, ends = session.graph.naming.labels, common_profiler(session)
     group = (g.Values(value, texts), g.Fact(item, predicate, value))
-    is_blank = g.Filter(g.Apply("isBlank", (item,)))
+    is_blank = g.filter_by("isBlank", item)
     called = (g.Values(value, texts), g.Values(label, labels), g.Fact(item, label, value), is_blank)
     some = g.Select((value, predicate), group, distinct=True, limit=1_000)
     calling = g.Select((value, label), called, distinct=True, limit=1_000)

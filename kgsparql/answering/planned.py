@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, with_rows
+from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, run_plan, with_rows
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of, value_gaps
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
@@ -33,13 +33,25 @@ from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.predicating import FALSE
-from kgsparql.plans.running import Computed, run
+from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import kind_of, mapped, parts, terms_in
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
+from kgsparql.rdf.terms import (
+    IRI,
+    BlankNode,
+    Literal,
+    Row,
+    Term,
+    distinct,
+    first_of,
+    normalised,
+    split_camel_case,
+    zip_equal,
+)
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 from kgsparql.reading.chunks import Chunked
+from kgsparql.reading.clauses import places_of
 from kgsparql.reading.form import Form, described
 from kgsparql.reading.gaps import Gap, left_out, no_name, other_kind, rival, uncomputed
 from kgsparql.reading.parser import read_question
@@ -54,7 +66,7 @@ _COMPUTING: dict[str, tuple[Any, ...]] = {  # by what a question asks for, parts
 _SAMPLE = 20  # items whose classes are looked up
 _PLANS_LISTED = 3  # plans that a model reads beside the paths
 
-_NOTHING: tuple[tuple[tuple[Term | None, ...], ...], ...] = ((), ((FALSE,),), ((Literal(0),),))
+_NOTHING: tuple[tuple[Row, ...], ...] = ((), ((FALSE,),), ((Literal(0),),))
 """How the rows begin of a plan that comes to nothing."""
 
 
@@ -88,7 +100,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
     vocabulary = session.vocabulary
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     session.looked_at = profiler.known
-    things = next((one for chunk in words.chunks for one in chunk.classes if predicate_of_things(one)), None)
+    things = first_of(one for chunk in words.chunks for one in chunk.classes if predicate_of_things(one))
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session), things)
     session.said_as = view.names_said(session.question)
     view.labels, profiler.unwalked = session.compared_labels, profiler.unwalked - session.said_as.keys()
@@ -99,33 +111,36 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
     plan = partial(Planner, view, fit, is_strict=is_strict)
     in_time = TimePlanner(view, fit)
     told = (
-        _read_in_language(asked, plan, view, session)
+        _read_in_language(asked, plan, view)
         or _read_in_unit(asked, plan, session)
-        or _read_in_time(asked, plan, in_time, session)
+        or _read_in_time(asked, plan, in_time)
     )
     if told is None and (plain := plan(asked).plan()).doubts:
-        told = _read_in_order(asked, plan, Moments(view, fit), session)
+        told = _read_in_order(asked, plan, Moments(view, fit))
     asked, reading = told or (asked, plain)
     reading = ListMembers(profiler).read(reading, asked.place_in_list)
     reading = in_time.with_dates_left_out(in_time.with_undated(reading, asked) if told is None else reading, asked)
     if told is None and is_now and (now := in_time.now(reading, asked)) is not reading:
         reading, asked = now, replace(asked, is_definition=False)
-        session.read_as(asked)
+    session.read_as(asked)
     reading = as_meant(view.with_all_steps(view.with_kinds_below(reading), asked), asked, view, session.those)
     if session.emit is not ignore:
         session.emit(_read_event(asked, reading, session))
     return ReadQuestion(asked, reading)
 
 
-def _read_in_language(
-    asked: Form, planner: Callable[[Form], Planner], view: KnownGraph, session: Session
-) -> tuple[Form, PlannedReading] | None:
+_Plans: TypeAlias = Callable[[Form], Planner]
+_ReadOtherwise: TypeAlias = tuple[Form, PlannedReading] | None
+"""The question without what was taken for a time, a language or a unit, and its plan with that."""
+
+
+def _read_in_language(asked: Form, planner: _Plans, view: KnownGraph) -> _ReadOtherwise:
     """Read what is asked for in a language as the texts with its tag; ``None`` where no such text is asked for.
 
     What is asked of a thing that is named is its name: what it is called in French.
     """
-    texts, own, chunks = asked.read.texts, asked.language, asked.read.chunks
-    named = {p for chunk in chunks if len(chunk.span) > 1 for p in chunk.span}
+    texts, own, chunks = asked.texts, asked.language, asked.read.chunks
+    named = places_of(chunk for chunk in chunks if len(chunk.span) > 1)
     for at in (p for p, text in enumerate(texts) if text in own.languages and p not in named):
         start, end, (after, joint) = at, at + 1, (*texts[at + 1 : at + 3], "", "")[:2]
         if after in own.identity_nouns | own.word_nouns:
@@ -140,61 +155,47 @@ def _read_in_language(
         if (made := _texts_in(tag, reading, view)) is not None:
             if made.plan == reading.plan:
                 return asked, replace(made, doubts=(*made.doubts, left_out(asked.read.raw[at])))
-            session.read_as(told := replace(rest, is_definition=False))
-            return told, made
+            return replace(rest, is_definition=False), made
     return None
 
 
-def _read_in_time(
-    asked: Form, planner: Callable[[Form], Planner], in_time: TimePlanner, session: Session
-) -> tuple[Form, PlannedReading] | None:
+def _read_in_time(asked: Form, planner: _Plans, in_time: TimePlanner) -> _ReadOtherwise:
     """Read what is said of when as the time at which something held; ``None`` where the graph does not say when."""
     for said in times_said(asked):
         if said.kind == "any":  # who served as mayor is who was mayor
             rest = read_question(without_time(asked, said)[0])
-            if (found := _read_in_time(rest, planner, in_time, session)) is not None:
+            if (found := _read_in_time(rest, planner, in_time)) is not None:
                 return found
             ever = in_time.ever(planner(rest).plan(), rest)
-            if ever.plan is None or ever.doubts:
-                return None
-            session.read_as(rest := replace(rest, is_definition=False))
-            return rest, ever
+            return None if ever.plan is None or ever.doubts else (replace(rest, is_definition=False), ever)
         read, told = without_time(asked, said)
         rest = asked if said.kind == "age" else read_question(read)
         made = in_time.age(said, asked) if rest is asked else in_time.at(planner(rest).plan(), rest, told)
         if made is not None:
-            session.read_as(rest := replace(rest, is_definition=False))
-            return rest, made
+            return replace(rest, is_definition=False), made
     return None
 
 
-def _read_in_order(
-    asked: Form, planner: Callable[[Form], Planner], moments: Moments, session: Session
-) -> tuple[Form, PlannedReading] | None:
+def _read_in_order(asked: Form, planner: _Plans, moments: Moments) -> _ReadOtherwise:
     """Read what is before or after a named thing by the date of each; ``None`` where these do not tell."""
     for said in times_said(asked):
         if said.beside is not None and said.kind in {"before", "after"}:
             rest = read_question(without_time(asked, said)[0])
             if (made := moments.order(planner(rest).plan(), rest, said)) is not None:
-                session.read_as(rest := replace(rest, is_definition=False))
-                return rest, made
+                return replace(rest, is_definition=False), made
     return None
 
 
-def _read_in_unit(
-    asked: Form, planner: Callable[[Form], Planner], session: Session
-) -> tuple[Form, PlannedReading] | None:
+def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherwise:
     """Read `in kilometres` at the end as the unit of the number that is asked for; ``None`` where it is of none."""
-    texts, own = asked.read.texts, asked.language
+    texts, own = asked.texts, asked.language
     if len(texts) < 2 or texts[-1] not in own.units or texts[-2] not in own.locatives:
         return None
     rest, sign = read_question(asked.read.without(len(texts) - 2, len(texts))), own.units[texts[-1]]
     reading = planner(rest).plan()
-    change = partial(in_unit, sign=sign, amounts=session.vocabulary.amounts)
-    made = None if reading.plan is None else mapped(reading.plan, change)
+    made = reading.plan and mapped(reading.plan, partial(in_unit, sign=sign, amounts=session.vocabulary.amounts))
     if not isinstance(made, a.Number) or kind_of(made)[1] != sign:
         return None
-    session.read_as(rest)
     return rest, replace(reading, plan=made)
 
 
@@ -203,7 +204,7 @@ def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedRea
     plan = reading.plan
     sets = [plan] if isinstance(plan, a.Ends) else []
     if isinstance(plan, a.Items):
-        names = (*view.profiler.vocabulary.labels, *ALTERNATIVE_LABELS)
+        names = (*view.vocabulary.labels, *ALTERNATIVE_LABELS)
         sets = [a.Ends(plan, Step(one).path) for one in names]
     view.look_for_members(sets)
     for own in sets:
@@ -216,7 +217,7 @@ def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedRea
 def _read_event(asked: Form, reading: PlannedReading, session: Session) -> QuestionRead:
     plan, ways = reading.plan, [(match.words, match.path) for match in reading.how]
     terms = [] if plan is None else sorted(terms_in(plan), key=str)
-    label = session.labels([*terms, *(step.predicate for _, way in ways for step in way.steps)], in_grace=True)
+    label = session.labels([*terms, *chain(*(way.predicates for _, way in ways))], in_grace=True)
     return QuestionRead(
         clauses=tuple(described(asked)),
         plan="" if plan is None else reading_in_words(plan, label.__getitem__),
@@ -230,17 +231,17 @@ def plan_readings(read: ReadQuestion, found: Retrieval | None, session: Session)
     :param found: what the likeliest plan came to.
     """
     plans = [read.reading, *(one for one in read.reading.others if one.plan != read.reading.plan)]
-    plans = [one for one in plans if one.plan is not None and not _checks_a_name(one.plan)][:_PLANS_LISTED]
-    terms = {term for one in plans if one.plan is not None for term in terms_in(one.plan)}
+    listed = [(one, one.plan) for one in plans if one.plan is not None and not _checks_a_name(one.plan)]
+    terms = {term for _, plan in listed[:_PLANS_LISTED] for term in terms_in(plan)}
     label = session.labels(sorted(terms, key=str), in_grace=True).__getitem__
     readings = []
-    for one in plans:
-        text = reading_in_words(one.plan, label) if one.plan is not None else ""
+    for one, plan in listed[:_PLANS_LISTED]:
+        text = reading_in_words(plan, label)
         own = replace(read, reading=replace(one, others=()))
         if one is read.reading and found is not None and found.computed is not None:
             known = session.labels(found.computed.terms, in_grace=True)
             text = f"{text} ({computed_words(found.computed, known.__getitem__)})"
-        readings.append(Reading(text, partial(planned_retrieval, own, session), plan=one.plan))
+        readings.append(Reading(text, partial(planned_retrieval, own, session), plan=plan))
     return readings
 
 
@@ -274,25 +275,19 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
         for said, text in asked.operations()
         if not any(issubclass(kind, _parts_computing(text)) for kind in parts_made)
     ]
-    if asked.asks == "set" and _is_count_or_yes(plan):
+    is_changed_count = isinstance(plan, a.Calculated) and {type(plan.left), type(plan.right)} == {a.Count, a.Constant}
+    if asked.asks == "set" and (is_changed_count or isinstance(plan, a.Count | a.Condition)):
         gaps.append(other_kind("neither a number nor a yes", "one"))
     operating = {text for said, _ in asked.operations() for text in normalised(said).split()}
     operating |= asked.language.multiples.keys() if any(isinstance(part, a.Constant) for part in parts(plan)) else set()
     written = normalised(reading_in_words(plan, labels.__getitem__)).split()
     for place in sorted({*chain.from_iterable(asked.pieces)} - linked):
-        text = asked.read.texts[place]
+        text = asked.texts[place]
         is_telling = text.isdecimal() or (text not in operating and asked.tells(place))
         if is_telling and text not in written and not is_said(text):
             is_name = asked.read.is_capital(place)
             gaps.append(left_out(text, "value" if text.isdecimal() else "name" if is_name else "word"))
     return tuple(gaps)
-
-
-def _is_count_or_yes(plan: a.Plan) -> bool:
-    """Tell whether a plan gives a count, that changed by a constant, or a yes or no."""
-    if isinstance(plan, a.Calculated):
-        return {type(plan.left), type(plan.right)} == {a.Count, a.Constant}
-    return isinstance(plan, a.Count | a.Condition)
 
 
 def _parts_computing(text: str) -> tuple[Any, ...]:
@@ -307,7 +302,7 @@ def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
     if plan is None:
         return None
     try:
-        return run(plan, session.graph, vocabulary=session.vocabulary)
+        return run_plan(plan, session)
     except _CANNOT_RUN as error:
         session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
         return None
@@ -336,20 +331,14 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         return Retrieval(gaps=found.gaps, is_judged=True)
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
-        own = session.vocabulary
-        is_said = {*own.restricted, *own.relations, *own.joined, *own.valued}.isdisjoint(
-            step.predicate for step in plan.path.steps
-        )
-        is_said &= not any(step.is_repeated for step in plan.path.steps)
-        if (
-            isinstance(start, IRI)
-            and is_said
-            and (made := _looked_up(Walk(start, plan.path), found, session)) is not None
-        ):
+        own, path = session.vocabulary, plan.path
+        stated = {*own.restricted, *own.relations, *own.joined, *own.valued}
+        is_said = stated.isdisjoint(path.predicates) and not any(step.is_repeated for step in path.steps)
+        if isinstance(start, IRI) and is_said and (made := _looked_up(Walk(start, path), found, session)) is not None:
             return made
     if (unsaid := _unsaid_part(found)) is not None:
         return unsaid
-    computed = None if plan is None else run(plan, session.graph, vocabulary=session.vocabulary)
+    computed = None if plan is None else run_plan(plan, session)
     if computed is not None and computed.items and all(isinstance(item, BlankNode) for item in computed.items):
         computed = _names_of_blank_nodes(cast("a.ItemSet", plan), len(computed.items), session)
     if computed is None:
@@ -367,7 +356,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         kinds.append(sort)
     last = session.compared_labels([match.path.last for match in found.reading.how], in_grace=True)
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
-    gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))
+    gaps = distinct((*found.gaps, *made.gaps, *names, *kinds))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
 
@@ -377,8 +366,8 @@ def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Comp
     held = session.graph.held(frozenset(labels))
     for predicate in filter(held.__contains__, labels):
         path = Step(predicate).path
-        if len(run(a.Has(nodes, path), session.graph, vocabulary=session.vocabulary).items) == many:
-            return run(ends(nodes, path), session.graph, vocabulary=session.vocabulary)
+        if len(run_plan(a.Has(nodes, path), session).items) == many:
+            return run_plan(ends(nodes, path), session)
     return None
 
 
@@ -408,8 +397,8 @@ def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval |
         return None
     evidence = Evidence([replace(item, score=found.reading.score)])
     gaps = (*found.gaps, *_name_gaps(a.Items((walk.start,)), found, session))
-    called = session.compared_labels([step.predicate for step in walk.path.steps], in_grace=True)
-    names = [split_camel_case(called[step.predicate]) for step in walk.path.steps]
+    called = session.compared_labels(walk.path.predicates, in_grace=True)
+    names = [split_camel_case(called[predicate]) for predicate in walk.path.predicates]
     gaps += tuple(islice(kinds_missed(session.asked, item, names, session), 1))
     answers, support = answers_at_ends(evidence, session), support_of_plan(found.reading)
     return Retrieval(evidence, answers, gaps=gaps, is_judged=True, support=support)
@@ -426,7 +415,7 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session, *, is_no: bo
         if link.term not in read:
             continue
         others = [one.term for one in link.likely_alternatives if isinstance(one.term, IRI)]
-        taken = next(filter(used.__contains__, (link.term, *others)), None)
+        taken = first_of(filter(used.__contains__, (link.term, *others)))
         rivals = [one for one in others if one != taken]
         longer = longer_names(link) if is_no and taken == link.term else []
         if meant := [one for one in longer if _has_answer(plan, link.term, one.term, session)]:
@@ -458,8 +447,8 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     is_all = {gap.code for gap in missing} == {"operation"} and session.asked.asks == "count"
     if best is None or not is_all or best.cuts or not best.ends:
         return None
-    path = best.paths[0].property_path
-    starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
+    path = best.property_path
+    starts = distinct(own.start for own in best.paths if own.property_path == path)
     named = {link.term for link in session.links if link.kind == "entity"}
     is_whole = named <= set(starts) and all(isinstance(term, IRI) for term in (*starts, *best.ends))
     if not is_whole or (path.goes_back and len(path.steps) > 2):
@@ -471,7 +460,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
     made: Retrieval | None = None
     with session.within_budget():
-        computed = run(counted, session.graph, vocabulary=session.vocabulary)
+        computed = run_plan(counted, session)
         made = without_lost_items(computed_retrieval(computed, session), session)
     if made is None or made.draft is None:  # what it rests on is gone
         return None
@@ -481,11 +470,11 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
 def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
     """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
     head = session.asked.phrase.head
-    texts = [] if head is None else [session.asked.read.texts[at] for at in head.span]
+    texts = [] if head is None else [session.asked.texts[at] for at in head.span]
     (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
     fit = session.label_fit
     own = fit.phrase(texts, path.last) if texts else []
-    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
+    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip_equal(own, texts))
 
 
 def _with_words(words: Chunked, doubt: Gap) -> Gap:

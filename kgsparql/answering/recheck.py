@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pyoxigraph as ox
 
-from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row
+from kgsparql.answering.kept_answers import KeptAnswer, KeptItem
 from kgsparql.budget import Budget, Usage
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
@@ -20,7 +20,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.user_query import CheckedQuery, GraphQueries, QueryResult, check
-from kgsparql.rdf.terms import BlankNode, Json, Literal, Term, Triple
+from kgsparql.rdf.terms import BlankNode, Json, Literal, Row, Term, Triple
 
 _BY_VALUE = frozenset(("integer", "int", "decimal", "double", "float", "boolean"))  # compared by their meaning
 _GIVEN_OTHERWISE = "the facts that it cites give another value than it says"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from typing import ClassVar, NamedTuple, get_type_hints
 
 from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Reading, Retrieval, more_text
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import OptionError
 from kgsparql.events import Verified
 from kgsparql.evidence.evidence import Evidence, verify
@@ -19,11 +19,12 @@ from kgsparql.evidence.same_as import with_reasons
 from kgsparql.evidence.term_labels import labels_from_items
 from kgsparql.exploration.labels import own_label
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.linker import Mentions
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Labels, Term, printable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Within:
     """The least and the most that an option may be: ``width: Annotated[int, Within(1, 50)] = 3``."""
 
@@ -176,7 +177,7 @@ class Retriever(ABC):
     def cost(self, *, entities: int = 1) -> Cost:
         """Bound what a question about so many entities costs."""
 
-    def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:  # noqa: ARG002 - of the question
+    def find_mentions(self, session: Session) -> Mentions:  # noqa: ARG002 - of the question
         """Return the names in the question, and whether each names a type, where the method has them found by a model.
 
         Called before the entities are linked; ``None`` leaves it to the linker to find them.

@@ -14,7 +14,7 @@ from kgsparql.exploration import descriptions
 from kgsparql.linking.label_index.search import unlikeliness
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, stop_words, words
+from kgsparql.linking.words import root, stop_words, words, words_of
 from kgsparql.rdf.terms import Term, normalised, printable
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.gaps import Gap, left_out, may_mean, no_name
@@ -60,7 +60,7 @@ def is_just_words(link: LinkedEntity) -> bool:
     """Whether words that say little were taken for a name, `made` for *Made*, or a sentence, `rivers are long`."""
     said, own = words(link.mention.text), lexicon()
     is_light = bool(said) and own.light_words.issuperset(said)
-    unsaid = {*said} - {*words(normalised(link.label))}
+    unsaid = {*said} - {*words_of(link.label)}
     is_sentence = not own.auxiliaries.isdisjoint(unsaid) and own.relatives.isdisjoint(unsaid)
     return is_sentence or (is_light and link.label[:1].isupper() and link.mention.text.islower())
 
@@ -91,14 +91,14 @@ def _is_name_of(whole: str, link: LinkedEntity, said: Collection[str]) -> bool:
     """Whether every word of a name is in the label or said, or the name itself is one that the graph has."""
     if link.matched in {"given", "same as"} or _is_mistyped(whole, link.label):
         return True
-    label = (*words(normalised(link.label)), *(words(normalised(link.mention.text)) if link.matched == "exact" else ()))
+    label = (*words_of(link.label), *(words_of(link.mention.text) if link.matched == "exact" else ()))
     return all(_has_word(label, word) or root(word) in said for word in content_words(whole))
 
 
 def content_words(text: str) -> list[str]:
     """The words of a text, as they are compared, that are no stop words."""
     stops = stop_words(("en",))
-    return [word for word in words(normalised(text)) if word not in stops]
+    return [word for word in words_of(text) if word not in stops]
 
 
 def _has_word(label: Sequence[str], word: str) -> bool:
@@ -108,9 +108,9 @@ def _has_word(label: Sequence[str], word: str) -> bool:
 
 def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> Iterator[Gap]:
     """Mentions of which another meaning leads somewhere by the same predicates, or is as near to a part of a name."""
-    start, path = best.paths[0].start, best.paths[0].property_path
-    beside = [item for item in found.evidence if item.paths and item.paths[0].property_path == path]
-    alike = {item.paths[0].start for item in beside if not {*item.ends} <= {*best.ends}}
+    start, path = best.start, best.property_path
+    beside = [item for item in found.evidence if item.paths and item.property_path == path]
+    alike = {item.start for item in beside if not {*item.ends} <= {*best.ends}}
     for link in session.links:
         if link.matched in {"given", "same as"} or not link.mention.text:
             continue
@@ -134,9 +134,9 @@ def _named_alike(link: LinkedEntity) -> tuple[list[LinkedEntity], bool]:
     """What else has the words that a mention has in common with its label, and whether these are a part of that."""
     if _is_mistyped(link.mention.text, link.label):
         return [c for c in link.candidates if _is_mistyped(link.mention.text, c.label)], False
-    own = words(normalised(link.label))
+    own = words_of(link.label)
     asked = [word for word in content_words(link.mention.text) if _has_word(own, word)]
-    named = [c for c in link.candidates if asked and all(_has_word(words(normalised(c.label)), w) for w in asked)]
+    named = [c for c in link.candidates if asked and all(_has_word(words_of(c.label), w) for w in asked)]
     return named, not all(_has_word(asked, word) for word in own)
 
 
@@ -150,7 +150,7 @@ def _is_mistyped(typed: str, label: str) -> bool:
     >>> _is_mistyped("John Smith", "Joan Smith"), _is_mistyped("Mario Rossi", "Maria Rossi")
     (False, False)
     """
-    said, own = words(normalised(typed)), words(normalised(label))
+    said, own = words_of(typed), words_of(label)
     same = {one for one in said if one in own and one.isdecimal()}  # another number is another name
     text, name = (" ".join(one for one in ones if one not in same) for ones in (said, own))
     pairs = [(one, other) for one, other in zip(said, own, strict=False) if one != other]
@@ -175,7 +175,7 @@ def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
     """The doubt where something else has the name of what a mention is taken for, and no word says which is meant."""
     said = {word for word in content_words(question) if word not in content_words(link.mention.text)}
     meant = [link, *link.likely_alternatives]
-    if link.matched == "exact" and len(_known_meanings(meant)) > 1 and said.isdisjoint(words(normalised(link.label))):
+    if link.matched == "exact" and len(_known_meanings(meant)) > 1 and said.isdisjoint(words_of(link.label)):
         yield ambiguous_gap(link, meant)
     elif link.matched in {"text", "vector"}:
         named, is_part = _named_alike(link)
@@ -191,7 +191,7 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
     for link in links:
         said = link.mention.text.casefold()
         others = [one for one in link.candidates if one.term in used and one.label.casefold() != said]
-        is_whole = len(words(normalised(said))) == len(words(normalised(link.label)))
+        is_whole = len(words_of(said)) == len(words_of(link.label))
         is_like = (link.matched == "text" and is_whole) or (
             link.matched == "vector" and link.mention.text[:1].isupper()
         )
@@ -212,9 +212,9 @@ def _known_meanings(meant: Sequence[LinkedEntity]) -> list[LinkedEntity]:
 
 def longer_names(link: LinkedEntity) -> list[LinkedEntity]:
     """List what is better known than a thing, and called by a longer name that begins as its name."""
-    own = words(normalised(link.mention.text))
+    own = words_of(link.mention.text)
     known = (one for one in link.candidates if one.kind == "entity" and one.degree > link.degree)
-    longer = [one for one in known if words(normalised(one.label))[: len(own)] == own]
+    longer = [one for one in known if words_of(one.label)[: len(own)] == own]
     return sorted(longer, key=lambda one: -one.degree)[:_MEANINGS]
 
 

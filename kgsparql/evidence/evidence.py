@@ -16,7 +16,7 @@ from kgsparql.graphs.graph import Solution, Source, in_parts
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import data_frame, python_value
-from kgsparql.rdf.paths import Direction, Hop, Path
+from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, Term, Triple, printable
 
@@ -100,6 +100,16 @@ class EvidenceItem:
     def named_ends(self) -> int | None:
         """How many of its ends are no blank nodes; ``None`` where its ends are not known."""
         return sum(not isinstance(end, BlankNode) for end in self.ends) if self.ends else None
+
+    @property
+    def start(self) -> Term:
+        """What its first path starts from."""
+        return self.paths[0].start
+
+    @property
+    def property_path(self) -> PropertyPath:
+        """The predicates of its first path."""
+        return self.paths[0].property_path
 
     @property
     def terms(self) -> frozenset[Term]:

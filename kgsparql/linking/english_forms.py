@@ -69,11 +69,8 @@ def is_past_form(word: str) -> bool:
     >>> [word for word in ("founded", "born", "seed", "won", "wins") if is_past_form(word)]
     ['founded', 'born', 'won']
     """
-    return _is_past(word) or word in _ACTIVE | _PARTICIPLES
-
-
-def _is_past(word: str) -> bool:
-    return word.endswith("ed") and len(word) > 3 and word not in _NOUNS_IN_ED
+    is_regular = word.endswith("ed") and len(word) > 3 and word not in _NOUNS_IN_ED
+    return is_regular or word in _ACTIVE | _PARTICIPLES
 
 
 def is_person(noun: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.label_index.search import Kind, short_key
 from kgsparql.linking.label_matching import Matched, written
-from kgsparql.linking.words import place_of, words
+from kgsparql.linking.words import place_of, words_of
 from kgsparql.rdf.terms import IRI, normalised
 
 _SIGNS = "#♯♭*°@.-"
@@ -103,6 +103,6 @@ class LinkedEntity:
         """The candidates whose mention has all words of this one that are in the label: what all of it may mean."""
         if not self.candidates:
             return []
-        mention = set(words(normalised(self.mention.text)))
-        own = mention.intersection(words(normalised(self.label))) or mention
-        return [c for c in self.candidates if own.issubset(words(normalised(c.mention.text)))]
+        mention = set(words_of(self.mention.text))
+        own = mention.intersection(words_of(self.label)) or mention
+        return [c for c in self.candidates if own.issubset(words_of(c.mention.text))]

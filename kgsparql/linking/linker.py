@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import itemgetter
+from typing import TypeAlias
 
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.combined import LabelSearch
@@ -25,7 +26,10 @@ from kgsparql.linking.lattice import ALTERNATIVE, Lattice
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
 from kgsparql.linking.words import inflections, place_of, stop_words, words
 from kgsparql.models.embedding import Embedder
-from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.rdf.terms import IRI, distinct, normalised
+
+Mentions: TypeAlias = Sequence[tuple[str, bool]] | None
+"""Names that somebody found in a question, and whether each names a type; ``None`` where nobody looked for them."""
 
 ALIKE = 0.25  # likeness below which a label is not suggested
 MAX_LINKS = 10
@@ -74,7 +78,7 @@ class Linker:
         """What the reader of an answer should know about the search of labels."""
         return self.search.notes({link.term.value for link in links})
 
-    def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
+    def link(self, question: str, mentions: Mentions = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
 
         Where no entity is named, classes and predicates that are named exactly.
@@ -93,7 +97,7 @@ class Linker:
         entities = [c for c in hits if c.row.kind == "entity" and c.fit.places.isdisjoint(places)]
         return _link_by_part(lattice, entities, (0, -1)) or _links_without_overlap(lattice, classes) or found
 
-    def _links_of_words(self, question: str, mentions: Sequence[tuple[str, bool]] | None) -> tuple[LinkedEntity, ...]:
+    def _links_of_words(self, question: str, mentions: Mentions) -> tuple[LinkedEntity, ...]:
         """Find, for each mention, the best entity that none before it took; for types only if no other is linked.
 
         Without any, all words are linked.
@@ -129,7 +133,7 @@ class Linker:
 
     def looked_for(self, question: str) -> tuple[str, ...]:
         """The first words of a question that may be names."""
-        return tuple(dict.fromkeys(one.text for one in self.lattice(question).names()))[:_SUGGESTED]
+        return distinct(one.text for one in self.lattice(question).names())[:_SUGGESTED]
 
     def suggest(self, question: str) -> tuple[LinkedEntity, ...]:
         """Labels that are like a name in a question in which nothing is linked, the most alike first."""
@@ -142,7 +146,7 @@ class Linker:
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:_SUGGESTED])
 
     def unlinked_names(
-        self, question: str, links: Sequence[LinkedEntity], mentions: Sequence[tuple[str, bool]] | None = None
+        self, question: str, links: Sequence[LinkedEntity], mentions: Mentions = None
     ) -> tuple[tuple[str, tuple[LinkedEntity, ...]], ...]:
         """The names in a question that were not linked, each with labels that look like it.
 
@@ -185,7 +189,7 @@ class Linker:
             forms = [form for word in asked for form in (word, *inflections(word))]
             for word in asked:
                 forms += () if vocabulary.count(word) else [near for near, _ in near_texts(search, word, words=True)]
-            rows.update(search.with_words(list(dict.fromkeys(forms)), limit=_COMPARED))
+            rows.update(search.with_words(distinct(forms), limit=_COMPARED))
         likeness = Likeness(key, vocabulary, stops)
         alike = {other: likeness.of(other) for other in {row.key for row in rows}}
         hits: list[tuple[LabelRow, float, Matched]] = [

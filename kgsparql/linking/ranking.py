@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.linking.label_index.search import K1, inverse_frequency, term_scores
-from kgsparql.linking.words import STOP_WORDS, root, words
+from kgsparql.linking.words import STOP_WORDS, root, words, words_of
 from kgsparql.models.embedding import Embedder, Floats
-from kgsparql.rdf.terms import normalised
+from kgsparql.rdf.terms import zip_equal
 
 KIND = 0.1  # weight of a word for what a question word asks for; a word of the question has 1
 _KINDS = {"who": "person", "when": "date year", "where": "place location"}
@@ -54,7 +54,7 @@ class EmbeddingRanker:
             return np.zeros((len(texts), len(others)))
         found = {text: vector for text in (*texts, *others) if (vector := self._vectors.get(text)) is not None}
         new = sorted({*texts, *others} - found.keys())
-        found.update(zip(new, self.embedder.embed(new), strict=True))
+        found.update(zip_equal(new, self.embedder.embed(new)))
         with self._lock:  # of too many, only these are kept; another thread may still read the old ones
             if len(self._vectors) + len(new) > _REMEMBERED:
                 self._vectors = found
@@ -91,7 +91,7 @@ class BM25Ranker:
         found_in = Counter(term for document in documents for term in document)
         lengths = np.array([sum(own.values()) for own in counted], dtype=np.float64)
         scores = np.zeros(len(texts))
-        asked = " ".join(kind for word, kind in _KINDS.items() if word in words(normalised(question)))
+        asked = " ".join(kind for word, kind in _KINDS.items() if word in words_of(question))
         weights = dict.fromkeys(words(asked), KIND) | dict.fromkeys(_terms(question), 1.0)
         best = 0.0
         for term, weight in sorted(weights.items()):
@@ -121,6 +121,6 @@ Ranker: TypeAlias = EmbeddingRanker | BM25Ranker
 @lru_cache(maxsize=4096)
 def _terms(text: str) -> tuple[str, ...]:
     """Roots of the words that are no stop words; of all words, if there are no others."""
-    found = words(normalised(text))
+    found = words_of(text)
     content = [word for word in found if word not in STOP_WORDS["en"]]
     return tuple(map(root, content or found))

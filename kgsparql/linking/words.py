@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from kgsparql.dataclasses import frozen
-from kgsparql.rdf.terms import normalised
+from kgsparql.rdf.terms import distinct, first_of, normalised
 from kgsparql.resources import packaged_toml
 
 T = TypeVar("T")
@@ -183,7 +183,7 @@ def place_of(name: str, text: str) -> tuple[int, int] | None:
     """
     pattern = "[ _]".join(map(re.escape, re.split("[ _]", name)))
     places = (re.search(one, text, re.IGNORECASE) for one in (rf"(?<![^\W_]){pattern}(?![^\W_])", pattern) if name)
-    return next((found.span() for found in places if found), None)
+    return first_of(found.span() for found in places if found)
 
 
 def key_of(some: Sequence[TextToken]) -> str:
@@ -205,6 +205,15 @@ def words(key: str) -> tuple[str, ...]:
     if key.isascii():
         return tuple(key.split())
     return tuple(token.text for token in tokens(key))
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text, as they are compared.
+
+    >>> words_of("São Paulo")
+    ('sao', 'paulo')
+    """
+    return words(normalised(text))
 
 
 @lru_cache(maxsize=20_000)
@@ -240,7 +249,7 @@ def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
     """
     left = deque(map(iter, lists))
     while left:
-        if (item := next(left[0], None)) is None:
+        if (item := first_of(left[0])) is None:
             left.popleft()
         else:
             yield item
@@ -407,7 +416,7 @@ def root(word: str) -> str:
 
 def roots_of(texts: Iterable[str]) -> frozenset[str]:
     """The roots of all words of some texts."""
-    return frozenset(root(word) for text in texts for word in words(normalised(text)))
+    return frozenset(root(word) for text in texts for word in words_of(text))
 
 
 @lru_cache(maxsize=20_000)
@@ -418,7 +427,7 @@ def same_root(word: str) -> tuple[str, ...]:
     (True, True, False)
     """
     forms = [word, root(word), *inflections(word), *(other for other in _SYNONYMS if root(other) == root(word))]
-    return tuple(dict.fromkeys(forms))
+    return distinct(forms)
 
 
 @lru_cache(maxsize=64)

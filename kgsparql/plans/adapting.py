@@ -59,8 +59,8 @@ def as_meant(reading: PlannedReading, asked: Form, view: KnownGraph, those: Thos
     :param those: what was found before, where the question is about that alone.
     """
     reading = reading if those is None else those.in_reading(reading, view)
-    vocabulary = view.profiler.vocabulary
-    is_about = not asked.language.retired_words.isdisjoint(asked.read.texts)
+    vocabulary = view.vocabulary
+    is_about = not asked.language.retired_words.isdisjoint(asked.texts)
     if reading.plan is not None and vocabulary.retired and is_about:
         reading = replace(reading, plan=mapped(reading.plan, partial(_by_any_mark, vocabulary=vocabulary)))
     elif vocabulary.retired:

@@ -134,14 +134,8 @@ _WORD_OF = {
     for word, (kind, _) in forms.items()
     if word not in (*_SUMMARIES, *_ARITHMETIC)
 }
-_ENDS: dict[str, Json] = {
-    "comparison": dict(zip(_COMPARISONS, _COMPARISONS, strict=True)),
-    "summary": dict(zip(_SUMMARIES, _SUMMARIES, strict=True)),
-    "order": {"desc": True, "asc": False},
-    "optional": {"optional": True},
-    "moment": {name: name for name in ("start", "end", "span", "years")},
-    "order-of-times": {name: name for name in ("before", "while", "after")},
-}
+_ENDS: dict[str, Json] = {"order": {"desc": True, "asc": False}, "optional": {"optional": True}}
+_WORDS = {"comparison": _COMPARISONS, "moment": (*get_args(a.Moment), "years"), "order-of-times": get_args(a.TimeOrder)}
 _OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
     "order": ("order_by", (str, list)), "largest_first": ("largest_first", (bool,)),
     "limit": ("limit", (int,)), "items": ("shows_items", (bool,)), "having": ("having", (list,)),
@@ -203,7 +197,9 @@ class _Reader:
             case ["count", _] | ["sum" | "avg" | "min" | "max", _, _] if sort in {"measure", "value"}:
                 sort = "number"  # over a set, and nothing that each item has
         match written:
-            case ["where", inner, path, "=" | "!=" as comparison, str() as name] if self.is_several(name):
+            case ["where", inner, path, "=" | "!=" as comparison, str(name)] if (
+                name in self.names and self.names[name].also
+            ):
                 return self.part(sort, ["has" if comparison == "=" else "lacks", inner, path, name])
             case [str() as word, *_] if word in _FORMS.get(sort, ()):
                 return self.operation(sort, written)
@@ -261,6 +257,8 @@ class _Reader:
                 return self.path(sort, [written] if isinstance(written, str) else written)
             case _, str() if written in _ENDS.get(sort, ()):
                 return _ENDS[sort][written]
+            case _, str() if written in _WORDS.get(sort, ()):
+                return written
             case "whole" | "many", int():
                 return written
             case "many", str() if _PERCENT.match(written):
@@ -268,14 +266,7 @@ class _Reader:
             case "facts", list():
                 return self.part("set", written)
             case "dates", [list() as began, list() as over, list() as at]:
-                return Dates(
-                    *(
-                        tuple(
-                            PropertyPath(tuple(map(self.step, [one] if isinstance(one, str) else one))) for one in some
-                        )
-                        for some in (began, over, at)
-                    )
-                )
+                return Dates(*(tuple(map(self.path_of_date, some)) for some in (began, over, at)))
             case "columns", list():
                 return tuple(a.Column(*self.parts("column", "name measure optional?", one)) for one in written)
             case "numbered", list():
@@ -292,11 +283,15 @@ class _Reader:
         last = self.named(steps[-1].rstrip("<>+"))
         if sort == "path":
             return path
-        if path.steps[-1].direction == "inverse":
+        if path.last_step.is_inverse:
             return path if sort == "key" else a.Value(path, "item")
         if last.read_by is not None:
             path = PropertyPath((*path.steps, Step(last.read_by, "forward")))
         return path if sort == "key" else a.Value(path, last.kind, last.unit)
+
+    def path_of_date(self, written: Any) -> PropertyPath:
+        """A path to a date; it is empty where what a fact leads to is the date."""
+        return PropertyPath(tuple(map(self.step, [written] if isinstance(written, str) else written)))
 
     def group_column(self, written: Any) -> a.Column:
         """A name alone stands for how many items a group has, one with a summary for that of a measure."""
@@ -331,10 +326,6 @@ class _Reader:
     def is_term(self, name: str) -> bool:
         """Whether a name stands for a value, and not for a predicate."""
         return self.named(name).kind == "item" or isinstance(self.named(name).term, Literal)
-
-    def is_several(self, name: str) -> bool:
-        """Whether a name stands for several items."""
-        return name in self.names and bool(self.names[name].also)
 
     def iri(self, sort: str, name: str) -> IRI:
         term = self.named(name).term
@@ -389,7 +380,7 @@ class _Writer:
         last = len(path.steps) - 1
         steps = [
             self.name("R", s.predicate, *((kind, unit) if i == last else ()))
-            + ("<" if s.direction == "inverse" else ">")
+            + ("<" if s.is_inverse else ">")
             + "+" * s.is_repeated
             for i, s in enumerate(path.steps)
         ]

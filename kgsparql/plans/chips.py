@@ -221,7 +221,7 @@ class _OptionFinder:
                 found = [replace(part, value=one) for one in self._values(part)]
             case "condition":
                 paths = [use.path for use in self.profiler(part).uses]
-                return [(path.steps[0], self._with(a.Has(part, path))) for path in paths]
+                return [(path.first_step, self._with(a.Has(part, path))) for path in paths]
             case "predicate":
                 return self._steps(self.chip.places[0])
             case "operator":
@@ -268,9 +268,9 @@ class _OptionFinder:
         group = compiler.members(_binding_set(_plan_with(self.plan, place, part), place), ITEM)
         pairs = g.Select(((x, compiler.bound), ITEM), group, distinct=True, limit=_PAIRS)
         head = (x, (n, g.Aggregate("COUNT", ITEM)))
-        by = ((n, True), (g.Apply("STR", (x,)), False))
-        select = g.Select(head, (pairs,), group_by=(x,), order=by, limit=2 * MOST_OPTIONS)
-        found = self.profiler.graph.select(g.select_query("open", select)) if group else ()
+        by, most = ((n, True), (g.apply("STR", x), False)), 2 * MOST_OPTIONS
+        graph = self.profiler.graph
+        found = g.found(graph, "open", head, (pairs,), group_by=(x,), order=by, limit=most) if group else ()
         return [one for solution in found if isinstance(one := solution.get(x.name), IRI | Literal)]
 
     def counts(self, plans: Sequence[a.Plan]) -> Iterator[int | None]:
@@ -301,13 +301,12 @@ class _OptionFinder:
                     found.append(compiler.measured(measure, ITEM, items).group)
                     if isinstance(measure, a.HowMany):  # of which there may be none
                         found[-1] = compiler.members(a.Has(_OPEN_ITEMS, measure.path, measure.among), ITEM)
-                has = found[0] if len(found) == 1 else (g.Union(tuple(found)),)
-                return g.Select((ITEM,), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
+                return g.Select((ITEM,), (each, *g.any_of(found)), distinct=True, limit=MOST_COUNTED + 1)
             case _ if isinstance(plan, a.ItemSet | a.Table):
                 select: g.Select = compiled(plan, vocabulary=vocabulary, limit=MOST_COUNTED + 1).made_of
                 values = [value for _, value in select.columns if value is not None]
-                bound = [g.Apply("=", (one, one)) for one in values]  # not so of what has no value
-                has_any = [g.Filter(reduce(lambda one, other: g.Apply("||", (one, other)), bound))] if bound else []
+                bound = [g.apply("=", one, one) for one in values]  # not so of what has no value
+                has_any = [g.Filter(reduce(lambda one, other: g.apply("||", one, other), bound))] if bound else []
                 return replace(select, group=(*select.group, *has_any), order=())
         inner = _part_at(plan, place[:1]) if place else None
         return self._rows_of(inner, place[1:]) if isinstance(inner, tuple) or is_dataclass(inner) else None

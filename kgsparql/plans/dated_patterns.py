@@ -14,9 +14,9 @@ from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import DAY, MONTH, YEAR, date_key, today
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, XSD, Literal
+from kgsparql.rdf.terms import IRI, XSD, Literal, distinct, zip_equal
 from kgsparql.rdf.vocabulary import (
     DEPRECATED_RANK,
     PRECISION,
@@ -92,11 +92,11 @@ def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable
     (starts, begun), (ends, over) = _day_of(to, facts, node, "start"), _day_of(to, facts, node, "end")
     conditions: list[Expression] = []
     if facts.last:
-        conditions.append(_unless_unknown(Apply("<=", (begun, Literal(facts.last)))))
+        conditions.append(_unless_unknown(apply("<=", begun, facts.last)))
     if facts.first:
-        conditions.append(_unless_unknown(Apply(">=", (over, Literal(facts.first)))))
+        conditions.append(_unless_unknown(apply(">=", over, facts.first)))
     if facts.over_by:
-        conditions.append(Apply("<", (over, Literal(facts.over_by))))
+        conditions.append(apply("<", over, facts.over_by))
     if facts.with_undated:
         dated = (*group, *starts, *ends, *map(g.Filter, conditions))
         bare = _undated_facts(to, facts, x)
@@ -107,7 +107,7 @@ def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable
 
 def _undated_facts(to: Compiler, facts: a.Held, x: Variable) -> Group:
     """Facts that nothing stands for which could have a date; none where each has such."""
-    step, near = facts.path.steps[0], to.new("i")
+    step, near = facts.path.first_step, to.new("i")
     dating = to.vocabulary.dated.get(step.predicate)
     if dating is None or dating.by is None or len(facts.path.steps) > 1:
         return ()
@@ -129,12 +129,12 @@ def _beside_others(to: Compiler, items: a.Beside, x: Variable) -> Group:
     group = (*own, *others, *starts, *other_starts)
     if items.order != "while":
         one, two = (begun, other_begun) if items.order == "before" else (other_begun, begun)
-        return (*group, g.Filter(Apply("<", (one, two))))
+        return (*group, filter_by("<", one, two))
     (ends, over), (other_ends, other_over) = (
         _day_of(to, items.facts, node, "end"),
         _day_of(to, items.others, other, "end"),
     )
-    conditions = map(_unless_unknown, (Apply("<=", (begun, other_over)), Apply(">=", (over, other_begun))))
+    conditions = map(_unless_unknown, (apply("<=", begun, other_over), apply(">=", over, other_begun)))
     known = (_is_known(begun, over), _is_known(other_begun, other_over))
     return (*group, *ends, *other_ends, *map(g.Filter, (*conditions, *known)))
 
@@ -144,7 +144,7 @@ def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
     dates, of = items.facts.dates, items.of
     group, node = _facts_at(to, items.facts, x if dates == ITSELF else to.new("i"))
     if node == x:
-        return (*group, g.Filter(Apply("isLiteral", (x,))))
+        return (*group, filter_by("isLiteral", x))
     moments: tuple[a.Moment, ...] = ("start", "end") if of == "span" else (of,)
     arms = list[Group]()
     for moment in moments:
@@ -152,11 +152,11 @@ def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
         precise, text = _as_precise(to, items.facts, node, moment, date)
         if not precise:
             some = (*(dates.began if of != "end" else ()), *(dates.over if of != "start" else ()), *dates.at)
-            return (*group, *_along_any(to, node, some, x), g.Filter(Apply("isLiteral", (x,))))
-        day = Apply("REPLACE", (text, Literal("T00:00:00Z$"), Literal("")))
+            return (*group, *_along_any(to, node, some, x), filter_by("isLiteral", x))
+        day = apply("REPLACE", text, "T00:00:00Z$", "")
         found = _date_of(to, items.facts, node, moment, date)
-        arms.append((*found, g.Filter(Apply("isLiteral", (date,))), *precise, g.Bind(x, day)))
-    return (*group, *(arms[0] if len(arms) == 1 else (g.Union(tuple(arms)),)))
+        arms.append((*found, filter_by("isLiteral", date), *precise, g.Bind(x, day)))
+    return (*group, *g.any_of(arms))
 
 
 def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]:
@@ -164,17 +164,17 @@ def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]
     group, node = _facts_at(to, measure.facts, x)
     begun, over = (node, node) if measure.facts.dates == ITSELF else (to.new("d"), to.new("d"))
     starts, ends = _date_of(to, measure.facts, node, "start", begun), _date_of(to, measure.facts, node, "end", over)
-    until = Apply("IF", (Apply("BOUND", (over,)), Apply("STR", (over,)), Literal(today())))
+    until = apply("IF", apply("BOUND", over), apply("STR", over), today())
     if measure.of == "years":
         (first, began), (last, ended) = _days_to(to, begun), _days_to(to, until)
-        years = Apply("/", (Apply("-", (ended, began)), _DAYS_OF_YEAR))
+        years = apply("/", apply("-", ended, began), _DAYS_OF_YEAR)
         # Of one without dates there would be no number, and so no longest of all.
-        is_known = g.Filter(Apply(">=", (years, Literal(0))))
+        is_known = filter_by(">=", years, 0)
         return (*group, *starts, *_if_known(ends), *first, *last, is_known), _to_tenths(years)
     group += starts if measure.of == "start" else _if_known(ends)
     day = to.new("n")
     key = date_key(begun if measure.of == "start" else _last_day(until), DAY)
-    return (*group, g.Bind(day, key), g.Filter(Apply("isNumeric", (day,)))), day
+    return (*group, g.Bind(day, key), filter_by("isNumeric", day)), day
 
 
 def _days_to(to: Compiler, date: Expression) -> tuple[Group, Expression]:
@@ -182,13 +182,13 @@ def _days_to(to: Compiler, date: Expression) -> tuple[Group, Expression]:
     year, month, day = to.new("n"), to.new("n"), to.new("n")
     binds = (g.Bind(name, date_key(date, own)) for name, own in ((year, YEAR), (month, MONTH), (day, DAY)))
     # From 2009, 200905 and 20090531: months since the year 0, and days of the month.
-    months = Apply("-", (month, Apply("*", (year, Literal(88)))))
-    of_month = Apply("-", (day, Apply("*", (month, Literal(100)))))
-    return tuple(binds), Apply("+", (Apply("*", (months, _DAYS_OF_MONTH)), of_month))
+    months = apply("-", month, apply("*", year, 88))
+    of_month = apply("-", day, apply("*", month, 100))
+    return tuple(binds), apply("+", apply("*", months, _DAYS_OF_MONTH), of_month)
 
 
 def _to_tenths(number: Expression) -> Expression:
-    return Apply("/", (Apply("ROUND", (Apply("*", (number, Literal(10))),)), Literal("10.0", datatype=_DECIMAL)))
+    return apply("/", apply("ROUND", apply("*", number, 10)), Literal("10.0", datatype=_DECIMAL))
 
 
 def _stated_fact(to: Compiler, near: Variable, path: PropertyPath, far: Variable, node: Variable) -> Group:
@@ -196,7 +196,7 @@ def _stated_fact(to: Compiler, near: Variable, path: PropertyPath, far: Variable
     if len(path.steps) > 1:
         return to.along(near, path, far, (node,))
     (step,) = path.steps
-    subject, end = (near, far) if step.direction == "forward" else (far, near)
+    subject, end = (near, far) if step.is_forward else (far, near)
     dating = to.vocabulary.dated.get(step.predicate)
     if dating is None:
         return _claimed_fact(to, subject, step.predicate, end, node)
@@ -205,7 +205,7 @@ def _stated_fact(to: Compiler, near: Variable, path: PropertyPath, far: Variable
     if dating.by == REIFIES:
         return (to.fact(subject, step.predicate, end), to.fact(node, REIFIES, g.Fact(subject, step.predicate, end)))
     ends: tuple[g.Node, ...] = (subject, step.predicate, end)
-    stated = (to.fact(node, by, one) for by, one in zip(STATEMENT_PARTS, ends, strict=True))
+    stated = (to.fact(node, by, one) for by, one in zip_equal(STATEMENT_PARTS, ends))
     return (to.fact(subject, step.predicate, end), *stated)
 
 
@@ -232,7 +232,7 @@ def _along_any(to: Compiler, node: Variable, paths: Sequence[PropertyPath], date
     Not each path by itself: of a solution by one of them, the facts of the others would be told, too.
     """
     steps = [path.steps for path in paths if len(path.steps) == len(paths[0].steps)]
-    by = [tuple(dict.fromkeys(step.predicate for step in some)) for some in zip(*steps, strict=True)]
+    by = [distinct(step.predicate for step in some) for some in zip_equal(*steps)]
     nodes = [node, *(to.new("i") for _ in by[1:]), date]
     return tuple(pattern for at, some in enumerate(by) for pattern in to.any_of(nodes[at], some, nodes[at + 1]))
 
@@ -254,7 +254,7 @@ def _as_precise(to: Compiler, facts: a.Held, node: Variable, of: a.Moment, date:
     """The text of a date, as precise as a Wikibase says that it is: it writes a year as the first of January."""
     paths = facts.dates.began if of == "start" else facts.dates.over
     by = qualifier_value(paths[0].steps[0].predicate) if paths else None
-    text = Apply("STR", (date,))
+    text = apply("STR", date)
     if by is None:
         return (), text
     value, precision = to.new("v"), to.new("p")
@@ -262,22 +262,22 @@ def _as_precise(to: Compiler, facts: a.Held, node: Variable, of: a.Moment, date:
         known = g.Optional((to.fact(node, by, value), to.fact(value, PRECISION, precision)))
     cut: Expression = text
     for number, pattern in _PRECISIONS:
-        is_such = Apply("COALESCE", (Apply("=", (precision, Literal(number))), Literal(value=False)))
-        cut = Apply("IF", (is_such, Apply("REPLACE", (text, Literal(pattern), Literal("$1"))), cut))
+        is_such = apply("COALESCE", apply("=", precision, number), False)
+        cut = apply("IF", is_such, apply("REPLACE", text, pattern, "$1"), cut)
     return (known,), cut
 
 
 def _last_day(text: Expression) -> Expression:
     for pattern, last in _LAST_DAYS:
-        text = Apply("REPLACE", (text, Literal(pattern), Literal(last)))
+        text = apply("REPLACE", text, pattern, last)
     return text
 
 
 def _is_known(*days: Expression) -> Expression:
     """That a fact has a date at either end."""
-    return Apply("||", tuple(Apply("COALESCE", (Apply("isNumeric", (one,)), Literal(value=False))) for one in days))
+    return apply("||", *(apply("COALESCE", apply("isNumeric", one), False) for one in days))
 
 
 def _unless_unknown(condition: Expression) -> Expression:
     """A condition, which holds where it cannot be told."""
-    return Apply("COALESCE", (condition, Literal(value=True)))
+    return apply("COALESCE", condition, True)

@@ -12,7 +12,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, distinct
 from kgsparql.reading.clauses import Name
 from kgsparql.reading.gaps import Gap, left_out_at, not_all, rival
 
@@ -89,7 +89,7 @@ class Denotation:
 
     def doubted(self, *more: Gap) -> Denotation:
         """The same with further doubts."""
-        return replace(self, doubts=tuple(dict.fromkeys((*self.doubts, *more))))
+        return replace(self, doubts=distinct((*self.doubts, *more)))
 
     def leaving_out(self, positions: Iterable[int]) -> Denotation:
         """The same, with words that it leaves out."""
@@ -185,7 +185,7 @@ def joined(parts: Sequence[Denotation], items: a.ItemSet) -> Denotation:
     return Denotation(
         items,
         sum(part.score for part in parts) / len(parts),
-        tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+        distinct(doubt for part in parts for doubt in part.doubts),
         how=tuple(match for part in parts for match in part.how),
     )
 
@@ -194,7 +194,7 @@ def union(sets: Sequence[a.ItemSet]) -> a.ItemSet:
     """All items of some sets."""
     named = [one.terms for one in sets if isinstance(one, a.Items)]
     if len(named) == len(sets):
-        return a.Items(tuple(dict.fromkeys(term for terms in named for term in terms)))
+        return a.Items(distinct(term for terms in named for term in terms))
     return sets[0] if len(sets) == 1 else a.Either(tuple(sets))
 
 

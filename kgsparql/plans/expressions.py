@@ -19,7 +19,7 @@ from kgsparql.linking.codes import is_code
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import UNITS, kind_of_literal
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
 from kgsparql.rdf.literals import MIDNIGHT, literal_kind
 from kgsparql.rdf.terms import IRI, XSD, Literal, Term
 
@@ -59,7 +59,11 @@ class Precision:
     kept: str
 
     def number(self, text: str) -> int | None:
-        """The number of a date; ``None`` for what is no date."""
+        """The number of a date; ``None`` for what is no date.
+
+        >>> YEAR.number("1966-03-01"), YEAR.number("-0044"), YEAR.number("soon")
+        (1966, -44, None)
+        """
         found = re.sub(DATE_PATTERN, self.kept.replace("$", "\\"), text + LESS_PRECISE, count=1)
         return int(found) if re.fullmatch(r"-?[0-9]+", found) else None
 
@@ -90,15 +94,6 @@ def date_number(text: str, *, like: Literal | None = None) -> int | None:
     [None, None, None, None, None, None, None]
     """
     return (DAY if like is None else precision_of(like)).number(text)
-
-
-def year_of(text: str) -> int | None:
-    """The year of a date.
-
-    >>> year_of("1966-03-01"), year_of("-0044"), year_of("soon")
-    (1966, -44, None)
-    """
-    return YEAR.number(text)
 
 
 def is_instant(value: object, kind: str = "") -> bool:
@@ -225,26 +220,26 @@ def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measur
     """
     if operator == "round":
         power = Literal(10 ** int(getattr(other.key, "value", "0")))
-        whole = Apply("ROUND", (Apply("*", (one.key, power)),))
-        value = Apply("/", (Apply("*", (whole, Literal("1.0", datatype=_DECIMAL))), power))
+        whole = apply("ROUND", apply("*", one.key, power))
+        value = apply("/", apply("*", whole, Literal("1.0", datatype=_DECIMAL)), power)
         return Measured(one.group, value, value)
     if operator == "years":
-        days = Apply("-", (one.key, other.key))  # 20100301 less 19500201: the birthday was
-        value = Apply("FLOOR", (Apply("/", (Apply("*", (days, Literal("1.0", datatype=_DECIMAL))), Literal(10_000))),))
+        days = apply("-", one.key, other.key)  # 20100301 less 19500201: the birthday was
+        value = apply("FLOOR", apply("/", apply("*", days, Literal("1.0", datatype=_DECIMAL)), 10_000))
         return Measured((*one.group, *other.group), value, value)
     if operator != "/":
-        value = Apply(operator, (one.key, other.key))
+        value = apply(operator, one.key, other.key)
         return Measured((*one.group, *other.group), value, value)
-    is_zero, is_none = (Apply("=", (side.key, Literal(0))) for side in (other, one))
-    fraction = Apply("*", (one.key, Literal("1.0", datatype=_DECIMAL)))
-    quotient = Apply("/", (fraction, Apply("IF", (is_zero, Literal(1), other.key))))
-    value = Apply("IF", (is_none, Literal(0), quotient))
-    return Measured((*one.group, *other.group, g.Filter(Apply("!", (is_zero,)))), value, value)
+    is_zero, is_none = (apply("=", side.key, 0) for side in (other, one))
+    fraction = apply("*", one.key, Literal("1.0", datatype=_DECIMAL))
+    quotient = apply("/", fraction, apply("IF", is_zero, 1, other.key))
+    value = apply("IF", is_none, 0, quotient)
+    return Measured((*one.group, *other.group, filter_by("!", is_zero)), value, value)
 
 
 def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) -> g.Select:
     """A sub-select with a row for each term of a variable. rdflib gives an empty row where there is none."""
-    some = Apply(">", (g.Aggregate("COUNT", summary.of), Literal(0)))
+    some = apply(">", g.Aggregate("COUNT", summary.of), 0)
     return g.Select((by, (into, summary)), group, group_by=(by,), having=some)
 
 
@@ -259,32 +254,32 @@ AGGREGATES: dict[a.Summary, g.Aggregation] = {"sum": "SUM", "avg": "AVG", "min":
 def key_of(value: Expression, kind: a.Kind) -> Expression:
     """What a value is compared by: its number, its date as a number, its text in small letters, or itself."""
     if kind == "number":
-        text = Apply("STR", (value,))
-        return Apply("IF", (Apply("isNumeric", (value,)), value, _read(text, NUMBER, Apply("decimal", (text,)))))
+        text = apply("STR", value)
+        return apply("IF", apply("isNumeric", value), value, _read(text, NUMBER, apply("decimal", text)))
     if kind == "time":
-        return _read(_text_with_zone(value), TIME_PATTERN, Apply("dateTime", (_text_with_zone(value),)))
+        return _read(_text_with_zone(value), TIME_PATTERN, apply("dateTime", _text_with_zone(value)))
     if kind in {"date", "year"}:
         return date_key(value, YEAR if kind == "year" else DAY)
     if kind in _SIGNS:
-        text, parts = Apply("STR", (value,)), list[Expression]()
+        text, parts = apply("STR", value), list[Expression]()
         for sign, factor in _SIGNS[kind].items():
             pattern = Literal(_part_pattern(sign))
-            number = Apply("decimal", (Apply("REPLACE", (text, pattern, Literal("$2"))),))
-            known = Apply("IF", (Apply("REGEX", (text, pattern)), number, Literal(0)))
-            parts.append(Apply("*", (known, Literal(factor))))
-        return reduce(lambda one, other: Apply("+", (one, other)), parts)
+            number = apply("decimal", apply("REPLACE", text, pattern, "$2"))
+            known = apply("IF", apply("REGEX", text, pattern), number, 0)
+            parts.append(apply("*", known, factor))
+        return reduce(lambda one, other: apply("+", one, other), parts)
     if kind == "clock":
-        return Apply("STR", (value,))
-    return Apply("LCASE", (Apply("STR", (value,)),)) if kind == "text" else value
+        return apply("STR", value)
+    return apply("LCASE", apply("STR", value)) if kind == "text" else value
 
 
 def is_read(value: Expression, kind: a.Kind) -> Expression:
     """Whether a value can be read as its kind, which is no text."""
     if kind == "time":
-        return Apply("REGEX", (_text_with_zone(value), Literal(TIME_PATTERN)))
+        return apply("REGEX", _text_with_zone(value), TIME_PATTERN)
     if kind in READ_PATTERNS:
-        return Apply("REGEX", (Apply("STR", (value,)), Literal(READ_PATTERNS[kind])))
-    return Apply("isNumeric", (key_of(value, kind),))
+        return apply("REGEX", apply("STR", value), READ_PATTERNS[kind])
+    return apply("isNumeric", key_of(value, kind))
 
 
 def _part_pattern(sign: str) -> str:
@@ -294,21 +289,21 @@ def _part_pattern(sign: str) -> str:
 
 def _text_with_zone(value: Expression) -> Expression:
     """The text of a time; without a zone, it is UTC."""
-    one = Apply("REPLACE", (Apply("STR", (value,)), Literal(" "), Literal("T")))  # as databases write it
-    text = Apply("CONCAT", (one, Literal("Z")))
-    return Apply("REPLACE", (text, Literal(f"{ZONE}Z$"), Literal("$1")))
+    one = apply("REPLACE", apply("STR", value), " ", "T")  # as databases write it
+    text = apply("CONCAT", one, "Z")
+    return apply("REPLACE", text, f"{ZONE}Z$", "$1")
 
 
 def date_key(value: Expression, precision: Precision) -> Expression:
     """The number of a date, as precise as is asked."""
-    whole = Apply("CONCAT", (Apply("STR", (value,)), Literal(LESS_PRECISE)))
-    kept = Apply("REPLACE", (whole, Literal(DATE_PATTERN), Literal(precision.kept)))
-    return _read(whole, DATE_PATTERN, Apply("integer", (kept,)))
+    whole = apply("CONCAT", apply("STR", value), LESS_PRECISE)
+    kept = apply("REPLACE", whole, DATE_PATTERN, precision.kept)
+    return _read(whole, DATE_PATTERN, apply("integer", kept))
 
 
 def _read(text: Expression, pattern: str, number: Expression) -> Expression:
     """The number that a text stands for, else the text: what it cannot be read as, Virtuoso reads as far as it can."""
-    return Apply("IF", (Apply("REGEX", (text, Literal(pattern))), number, text))
+    return apply("IF", apply("REGEX", text, pattern), number, text)
 
 
 def decimal(number: Decimal | Literal) -> Literal:
@@ -318,7 +313,7 @@ def decimal(number: Decimal | Literal) -> Literal:
     return Literal(int(number)) if number == int(number) else Literal(f"{number:f}", datatype=_DECIMAL)
 
 
-_READERS: dict[str, Callable[[str], int | None]] = {"date": date_number, "time": instant_of, "year": year_of}
+_READERS: dict[str, Callable[[str], int | None]] = {"date": date_number, "time": instant_of, "year": YEAR.number}
 
 
 def read_as(end: Term | None, kind: a.Kind) -> Any:

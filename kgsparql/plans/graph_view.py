@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, filterfalse
-from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from kgsparql.dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.graph import in_parts, select_each
 from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import root, roots_of, same_root, words
+from kgsparql.linking.words import root, roots_of, same_root, words, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, ends, of_classes
 from kgsparql.plans.expressions import is_year
@@ -27,7 +26,7 @@ from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, distinct, iris_in
 from kgsparql.rdf.vocabulary import (
     ALTERNATIVE_LABELS,
     DERIVED_FROM,
@@ -42,6 +41,7 @@ from kgsparql.reading.gaps import left_out_at, other_kind, unsaid
 from kgsparql.reading.lexicon import Lexicon
 from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.known_names import PredicateName, known_names, other_names
+from kgsparql.schema.vocabulary import GraphVocabulary
 
 _W = weights("step")
 _K = TypeVar("_K")
@@ -97,7 +97,7 @@ class ListMembers:
         match part:
             case a.Ends(start, path) if ways := self._ways_in_lists(start, path):
                 # Of several things, the last of one is not where that of another is.
-                is_one = isinstance(start, a.Items) and len(start.terms) == 1 and path.steps[0].direction == "forward"
+                is_one = isinstance(start, a.Items) and len(start.terms) == 1 and path.first_step.is_forward
                 if self.at is not None and (is_one or self.at >= 0) and -len(ways) <= self.at < len(ways):
                     self.is_placed = True
                     return a.Ends(start, ways[self.at])
@@ -115,7 +115,7 @@ class ListMembers:
             x, cell = Variable("x"), Variable("cell")
             compiler = PlanCompiler(self.profiler.vocabulary, _CELLS)
             before = a.Ends(start, PropertyPath(path.steps[: at + 1]))
-            is_forward = step.direction == "forward"
+            is_forward = step.is_forward
             lists = compiler.members(before, x) if is_forward else (g.Fact(Variable("of"), step.predicate, x),)
             first, last = path.steps[: at + is_forward], path.steps[at + is_forward :]
             ways = [own if is_forward else back(own) for own in self._ways_to_members(lists, x, cell)]
@@ -124,11 +124,11 @@ class ListMembers:
 
     def _ways_to_members(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[PropertyPath]:
         p, graph = Variable("p"), self.profiler.graph
-        head = g.Select((p,), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_CELLS)
-        used = {*iris_in(found["p"] for found in graph.select(g.select_query("at_lists", head)))}
+        at_lists = g.found(graph, "at_lists", (p,), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_CELLS)
+        used = {*iris_in(found["p"] for found in at_lists)}
         numbers = sorted(int(found[1]) for own in used if (found := PLACE.match(own.value)) is not None)
         for number in numbers:
-            yield PropertyPath((Step(IRI(f"{OF_RDF}_{number}")),))
+            yield Step(IRI(f"{OF_RDF}_{number}")).path
         if LIST_FIRST in used:
             rest = g.OneOfPredicates(x, (), cell, then=(LIST_REST,))
             cells = (*lists, rest, g.Fact(cell, LIST_FIRST, Variable("member")))
@@ -138,7 +138,7 @@ class ListMembers:
             for place in range(min(longest, _LONGEST_LIST)):
                 yield PropertyPath((*[Step(LIST_REST)] * place, Step(LIST_FIRST)))
         elif not numbers:
-            some = graph.select(g.select_query("lists", g.Select((x,), lists, True, limit=2)))
+            some = g.found(graph, "lists", (x,), lists, distinct=True, limit=2)
             if {one["x"] for one in some} == {LIST_END}:  # empty: nothing
                 yield Step(LIST_FIRST).path
 
@@ -164,9 +164,14 @@ class KnownGraph:
     _rows: dict[tuple[str, ...], list[LabelRow]] = field(default_factory=dict)
 
     @property
+    def vocabulary(self) -> GraphVocabulary:
+        """The predicates by which the graph says what things are."""
+        return self.profiler.vocabulary
+
+    @property
     def is_ontology(self) -> bool:
         """Whether the classes are the things that are asked about."""
-        return self.profiler.vocabulary.is_ontology
+        return self.vocabulary.is_ontology
 
     # --- sets
 
@@ -193,7 +198,7 @@ class KnownGraph:
                 # About the members of lists, where the question names any; of too many, none are ranked.
                 read = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
                 read = without_ranking(mapped(read, self._all_steps), self.profiler.graph)
-                group = PlanCompiler(self.profiler.vocabulary, most).members(read, x)
+                group = PlanCompiler(self.vocabulary, most).members(read, x)
                 selects.append(g.Select((x,), group, distinct=most > 1, limit=most))
             for at, solution in select_each(self.profiler.graph, name, selects):
                 if "x" in solution:
@@ -220,14 +225,10 @@ class KnownGraph:
 
     def look_for_items(self, sets: Iterable[a.ItemSet]) -> None:
         """Find which of several sets have any item: one query, for those not looked at before."""
-        new = []
-        for one in dict.fromkeys(sets):
-            if one not in self._has_items and self._leads_to_no_such(one):
-                self._has_items[one] = False
-            elif one not in self._has_items:
-                new.append(one)
-        for one, some in self._read_each("any_of", new, 1, _TOGETHER):
-            self._has_items[one] = bool(some)
+        new = [one for one in dict.fromkeys(sets) if one not in self._has_items]
+        self._has_items |= {one: False for one in new if self._leads_to_no_such(one)}
+        left = [one for one in new if one not in self._has_items]
+        self._has_items |= {one: bool(some) for one, some in self._read_each("any_of", left, 1, _TOGETHER)}
 
     def _leads_to_no_such(self, items: a.ItemSet) -> bool:
         """Whether the last step of a path leads to nothing of the class that is wanted, wherever it begins.
@@ -236,12 +237,12 @@ class KnownGraph:
         """
         match items:
             case a.Both((a.Ends(_, path), a.Instances() as kind)) if self.profiler.graph.is_embedded:
-                return not (self.is_ontology or self._is_anywhere(kind, path.steps[-1]))  # of many classes, seconds
+                return not (self.is_ontology or self._is_anywhere(kind, path.last_step))  # of many classes, seconds
         return False
 
     def with_kinds_below(self, reading: PlannedReading) -> PlannedReading:
         """Return a reading that holds of classes below others, too: a pizza with olives is one with vegetables."""
-        restricted = self.profiler.vocabulary.restricted
+        restricted = self.vocabulary.restricted
 
         def change(part: Any) -> Any:
             match part:
@@ -255,8 +256,8 @@ class KnownGraph:
         if reading.plan is None or not restricted:
             return reading
         lacked = [end for one in parts_of(reading.plan, a.Minus) for end in parts(one.without)]
-        ends = [end.path.steps[-1] for end in lacked if isinstance(end, a.Ends)]
-        is_wide = any(step.direction == "forward" and step.predicate in restricted for step in ends)
+        ends = [end.path.last_step for end in lacked if isinstance(end, a.Ends)]
+        is_wide = any(step.is_forward and step.predicate in restricted for step in ends)
         doubts = (*reading.doubts, *([KINDS_LEFT_OUT] if is_wide else []))
         return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
 
@@ -266,7 +267,7 @@ class KnownGraph:
         Whether it does is asked of every step up; a list goes down all steps, and up just one, to what is next above,
         as does `where`. Words for it, such as `at any level`, are accounted for by that; `directly` is one step.
         """
-        plan, texts, own = reading.plan, asked.read.texts, asked.language
+        plan, texts, own = reading.plan, asked.texts, asked.language
         if plan is None or not own.direct_words.isdisjoint(texts):
             return reading
         made = mapped(plan, partial(self._all_steps, is_within=isinstance(plan, a.Condition), sort=asked.sort))
@@ -276,25 +277,26 @@ class KnownGraph:
             repeated = [step.predicate for step in part.path.steps if step.is_repeated] if hasattr(part, "path") else []
             if len(repeated) > 1:  # up and down again, or down by two names of one thing
                 doubts.append(unsaid(self.labels(repeated)[repeated[-1]]))
-        return replace(reading, plan=made, doubts=tuple(dict.fromkeys(doubts)))
+        return replace(reading, plan=made, doubts=distinct(doubts))
 
     def _all_steps(self, part: Any, *, is_within: bool = False, sort: str = "") -> Any:
         is_held = isinstance(part, a.Has | a.Lacks) and part.to is not None
         if not (is_held or isinstance(part, a.Ends | a.HowMany)):
             return part
         is_next = sort == "place" and not (is_within or is_held)
-        may_repeat = partial(self.profiler.vocabulary.may_repeat, is_within=is_within or is_held, is_next=is_next)
+        may_repeat = partial(self.vocabulary.may_repeat, is_within=is_within or is_held, is_next=is_next)
         steps = (one._replace(is_repeated=one.is_repeated or may_repeat(one)) for one in part.path.steps)
         return replace(part, path=PropertyPath(tuple(steps)))
 
     def may_be(self, kind: str, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
-        if kind == "time":
-            if use.kind in {"date", "time", "item"}:
-                called = self.labels(use.ends) if use.kind == "item" else {}
-                return use.kind != "item" or 2 * sum(map(is_year, called.values())) > len(use.ends)
-            return 2 * sum(is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
-        return kind not in {"agent", "place"} or use.kind in {"item", "text"}
+        if kind != "time":
+            return kind not in {"agent", "place"} or use.kind in {"item", "text"}
+        if use.kind in {"date", "time"}:
+            return True
+        texts = [end.value for end in use.ends if isinstance(end, Literal)]
+        texts = [*self.labels(use.ends).values()] if use.kind == "item" else texts
+        return 2 * sum(map(is_year, texts)) > len(use.ends)
 
     # --- terms and classes
 
@@ -325,8 +327,7 @@ class KnownGraph:
             x, compiler = Variable("x"), PlanCompiler(shared.vocabulary, 1)
             path = PropertyPath(tuple(step.reversed for step in after))
             group = (*compiler.members(kind, x), *compiler.along(x, path, Variable("near")))
-            found = shared.graph.select(g.select_query("members", g.Select((x,), group, limit=1)))
-            shared.known.instances[kind, *after] = len(found) > 0
+            shared.known.instances[kind, *after] = bool(g.found(shared.graph, "members", (x,), group, limit=1))
         return shared.known.instances[kind, *after]
 
     # --- predicates
@@ -335,17 +336,16 @@ class KnownGraph:
         """The predicates that have one of these words in their names."""
         by_root = self._names_by_root()
         found = [name.predicate for text in texts for name in by_root.get(root(text), ())]
-        found += map(IRI, map(attrgetter("iri"), self._rows_with(texts, "predicate")))
-        unsaid = roles_without_meaning(self.profiler.vocabulary.joined)
+        found += (IRI(row.iri) for row in self._rows_with(texts, "predicate"))
+        unsaid = roles_without_meaning(self.vocabulary.joined)
         return [one for one in dict.fromkeys(found) if one not in unsaid]
 
     def _names_by_root(self) -> dict[str, tuple[PredicateName, ...]]:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
         shared = self.profiler.common or self.profiler
         if self.predicates and not shared.known.predicates:
-            unused = (self.profiler.vocabulary.relations.keys() | self.profiler.vocabulary.joined.keys()) - {
-                *self.predicates
-            }  # what others state
+            others = self.vocabulary.relations.keys() | self.vocabulary.joined.keys()
+            unused = others - {*self.predicates}
             told = sorted(shared.graph.held(TOLD) | unused, key=str)
             labels = replace(self.labels, said_as={})((*self.predicates, *unused), in_grace=False)
             more, own = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
@@ -373,7 +373,7 @@ class KnownGraph:
             path = Step(predicate).path
             found = sorted(self.members(a.Ends(items, path)), key=str)
             called = self.labels(found).values()
-            if called and not any(sexes.isdisjoint(words(normalised(name))) for name in called):
+            if called and not any(sexes.isdisjoint(words_of(name)) for name in called):
                 return not self.has_items(a.Lacks(items, path))
         return False
 
@@ -394,7 +394,7 @@ class KnownGraph:
     def joins(self, items: a.ItemSet, steps: Sequence[Step], far: Collection[IRI], fit: LabelFit) -> bool:
         """Tell whether two steps lead over what only joins two others, each called so there: `shop` and `employee`."""
         beside = self.uses(ends(items, steps[0].path))
-        match steps, [use for use in beside if use.kind == "item" and use.step.direction == "forward"]:
+        match steps, [use for use in beside if use.kind == "item" and use.step.is_forward]:
             case (first, last), (_, _):
                 sides = (first, self.classes_in(items)), (last, far)
                 return all(fit.label_roots(one.predicate) & fit.roots_of(own) for one, own in sides)

@@ -55,12 +55,12 @@ class Ordering:
 
     def _texts_in_order(self, texts: a.Ends, order: Superlative) -> a.ItemTable | None:
         """The texts of some items in the order of another measure of these, or in their own."""
-        last, said = texts.path.steps[-1], self.phrases.connector.at(order.words)
+        last, said = texts.path.last_step, self.phrases.connector.at(order.words)
         kind, name = self.phrases.view.profiler.at_ends(last.predicate).kind, self.phrases.fit.text(last.predicate)
         is_own = not order.measures and self.phrases.lexicon.value_words.issuperset(said)
         is_own |= self._is_by_name(order) and kind == "text" and (not said or self._is_name(name))
         options = self._measures_to_order_by(Denotation(texts.start), order)
-        if last.direction == "inverse" or kind == "item" or not (options or is_own):
+        if last.is_inverse or kind == "item" or not (options or is_own):
             return None
         largest = order.is_largest != any(one.is_turned for one in options[:1])
         by = name if is_own else options[0].measure
@@ -75,8 +75,8 @@ class Ordering:
 
     def is_ordered_by_name(self, plan: a.Plan, order: Superlative) -> bool:
         """Whether an order by name is asked for, and what is listed are texts, which are in this order anyway."""
-        last = plan.path.steps[-1] if isinstance(plan, a.Ends) else None
-        if last is None or last.direction == "inverse" or order.is_largest or not self._is_by_name(order):
+        last = plan.path.last_step if isinstance(plan, a.Ends) else None
+        if last is None or last.is_inverse or order.is_largest or not self._is_by_name(order):
             return False
         is_text = self.phrases.view.profiler.at_ends(last.predicate).kind == "text"
         return is_text and (not order.words or self._is_name(self.phrases.fit.text(last.predicate)))

@@ -16,7 +16,7 @@ from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.moments import Moments
 from kgsparql.plans.type_check import mapped, parts, parts_of
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import Literal, normalised
+from kgsparql.rdf.terms import Literal, first_of, normalised
 from kgsparql.rdf.vocabulary import RDF_TYPE, statement_claim
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import LEFT_OUT, left_out_at, uncomputed, undated, unsaid
@@ -81,10 +81,10 @@ class TimePlanner:
 
     def age(self, said: TimeSaid, asked: Form) -> PlannedReading | None:
         """Read how old something was when it is said, or was so, or is today."""
-        rest = range(said.words.stop, len(asked.read.texts))
-        told = next((one for one in times_said(asked) if one.words == rest), None)
+        rest = range(said.words.stop, len(asked.texts))
+        told = first_of(one for one in times_said(asked) if one.words == rest)
         if not rest:
-            is_now = not asked.language.present_forms.isdisjoint(asked.read.texts)
+            is_now = not asked.language.present_forms.isdisjoint(asked.texts)
             return self.moments.age(said, asked, None, today() * is_now)
         if told is not None and told.kind == "in" and told.days[1] - told.days[0] < _YEAR:
             return self.moments.age(said, asked, None, told.days[1])
@@ -178,7 +178,7 @@ class TimePlanner:
         over: list[a.Held] = []
 
         def current(facts: a.Held) -> a.ItemSet:
-            if not self._have_ends(facts):
+            if not (self.view.has_items(_spans_of(facts)) or self._are_numbers(facts)):  # events of one day
                 return a.Ends(facts.start, facts.path)
             found = self._current(facts, is_one=is_one or self._are_numbers(facts))
             if isinstance(found, a.Held) and not isinstance(plan, a.Condition) and not self.view.has_items(found):
@@ -198,23 +198,18 @@ class TimePlanner:
         now = _holding_now(facts)
         return _last_over(facts) if is_one and not self.view.has_items(now) else now
 
-    def _have_ends(self, facts: a.Held) -> bool:
-        """Whether facts begin and end, and are no events of one day; numbers are so until there are others."""
-        return self.view.has_items(_spans_of(facts)) or self._are_numbers(facts)
-
     def _are_numbers(self, facts: a.Held) -> bool:
+        """Whether facts lead to numbers and other values: these are so until there are others."""
         some = self.view.profiler.sample(a.Ends(facts.start, facts.path))[:5]
         return bool(some) and all(isinstance(one, Literal) for one in some)
 
     def _path_with_dates(self, plan: Any) -> tuple[PropertyPath, ...]:
         """The paths to the ends of facts that a plan measures, counts or lacks without their dates; none else."""
-        for part in parts(plan):
-            if isinstance(part, a.Value | a.HowMany | a.Summarised | a.Has | a.Lacks | a.Grouped | a.BestOfEach):
-                path = part.key if isinstance(part, a.Grouped | a.BestOfEach) else part.path
-                known = (self.view.profiler.vocabulary.dated.get(step.predicate) for step in path.steps)
-                if over := next((own.dates.over for own in known if own is not None and own.dates.over), ()):
-                    return over
-        return ()
+        kinds = a.Value | a.HowMany | a.Summarised | a.Has | a.Lacks | a.Grouped | a.BestOfEach
+        found = (part for part in parts(plan) if isinstance(part, kinds))
+        paths = (part.key if isinstance(part, a.Grouped | a.BestOfEach) else part.path for part in found)
+        known = (self.view.vocabulary.dated.get(predicate) for path in paths for predicate in path.predicates)
+        return next((own.dates.over for own in known if own is not None and own.dates.over), ())
 
     def _at_time(self, facts: a.Held, said: TimeSaid, asked: Form, others: a.Held | None) -> a.ItemSet:
         """Return those of some facts, or of what they lead to, that a time is said of.
@@ -259,15 +254,13 @@ class TimePlanner:
         """Whether the graph does not say when: nothing held then, and what is not known of may have."""
         if said.kind in {"now", "former", "previous"}:
             return False
-        items = [own.items if isinstance(own, a.Exists | a.Count) else own for own in (plan, made)]
-        if not all(isinstance(one, a.ItemSet) for one in items) or self.view.has_items(items[1]):
+        items, then = (own.items if isinstance(own, a.Exists | a.Count) else own for own in (plan, made))
+        if not (isinstance(items, a.ItemSet) and isinstance(then, a.ItemSet)) or self.view.has_items(then):
             return False
-        spans = items[1].facts if isinstance(items[1], a.Beside) else items[1]
-        spans, undated = mapped(spans, _spans_of), mapped(items[1], _with_undated)
-        self.view.look_for_items((spans, undated))
-        if not self.view.has_items(spans):
-            return True  # there are only single days, of which others may have been between
-        return self.view.has_items(undated)
+        spans, undated = then.facts if isinstance(then, a.Beside) else then, mapped(then, _with_undated)
+        self.view.look_for_items((spans := mapped(spans, _spans_of), undated))
+        # Of single days alone, others may have been between.
+        return not self.view.has_items(spans) or self.view.has_items(undated)
 
     def _when_so(self, reading: PlannedReading, asked: Form, of: str) -> PlannedReading | None:
         """Ask when it was so of what a question asks whether it was; or of the one relation of two named things."""
@@ -276,7 +269,7 @@ class TimePlanner:
         def when(facts: a.Held) -> a.ItemSet:
             return a.Top(facts, a.When(facts, "years")) if is_long else a.Times(facts, of)  # type: ignore[arg-type]
 
-        thing = next((one for one in parts(reading.plan) if isinstance(one, a.Items)), None)
+        thing = first_of(one for one in parts(reading.plan) if isinstance(one, a.Items))
         ahead: tuple[_Change, ...] = (partial(replace, to=thing), lambda facts: when(replace(facts, to=thing)))
         match self._over_facts(reading.plan, lambda facts: facts, ahead):
             case a.Exists(a.Both((a.Items() as to, a.Held() as facts))) | a.Exists(
@@ -300,23 +293,22 @@ class TimePlanner:
 
     def _overlap(self, facts: a.Held) -> bool:
         """Whether some facts begin before others are over, by the order of the dates: their years are not added."""
-        starts, ends = (self.view.members(a.Times(facts, of)) for of in ("start", "end"))
-        dates = [(date.value, True) for date in starts if isinstance(date, Literal)]
-        dates += [(date.value, False) for date in ends if isinstance(date, Literal)]
-        return any(is_start == bool(at % 2) for at, (_, is_start) in enumerate(sorted(dates)))
+        moments: tuple[a.Moment, ...] = ("start", "end")
+        times = ((of, date) for of in moments for date in self.view.members(a.Times(facts, of)))
+        dates = sorted((date.value, of == "start") for of, date in times if isinstance(date, Literal))
+        return any(is_start == bool(at % 2) for at, (_, is_start) in enumerate(dates))
 
     def _facts_of(self, clause: WhileClause, asked: Form) -> a.Held | None:
         """The facts of the one relation with dates between two named things, whose name the other words are like."""
         if len(clause.names) != 2:
             return None
         one, other = (a.Items((chunk.entities[0].term,)) for chunk in clause.names)
-        own = asked.language
+        own, found = asked.language, list[a.Held]()
         said = [text for text in clause.texts if text not in own.light_words.union(own.pronouns, own.becoming)]
-        found = []
         uses = {a.Ends(one, use.path): use for use in self.view.uses(one)}
         for part, facts, rest in self._dated_facts([*uses], 0, (partial(_leading_to, to=other),)):
             if not rest and self.view.has_items(_leading_to(facts, other)):
-                fits = [*self.fit.phrase(said, uses[part].step.predicate)] if said else [NEAR]
+                fits = [*self.fit.phrase(said, uses[part].predicate)] if said else [NEAR]
                 found += [replace(facts, to=other)] if max(fits, default=0.0) >= NEAR else []
         spans = {self.view.members(a.Times(facts, "span")) for facts in found}  # a node has a name for either end of it
         return found[0] if len(spans) == 1 else None
@@ -332,7 +324,7 @@ class TimePlanner:
             if isinstance(part, a.Has) and part.to is not None:
                 others = over(a.Ends(part.to, back(part.path)))
                 return part if isinstance(others, a.Ends) else a.Both((part.items, others))
-            if isinstance(part, a.Instances) and RDF_TYPE in self.view.profiler.vocabulary.dated:
+            if isinstance(part, a.Instances) and RDF_TYPE in self.view.vocabulary.dated:
                 dated = over(a.Ends(a.Items((part.of,)), Step(RDF_TYPE, "inverse").path))
                 return part if isinstance(dated, a.Ends) else dated
             if not isinstance(part, a.Ends):
@@ -366,26 +358,24 @@ class TimePlanner:
         return [own for own in options if self.view.has_items(_at_any_time(own[1]))]
 
     def _dates_of(self, step: Step) -> Dates:
-        dated = self.view.profiler.vocabulary.dated.get(step.predicate)
-        if dated is not None:
+        if (dated := self.view.vocabulary.dated.get(step.predicate)) is not None:
             return dated.dates
-        if statement_claim(step.predicate) is None:
-            return Dates()
-        return wikibase_dates(self.view.profiler.graph.held(frozenset(TIME_QUALIFIERS)))
+        is_claimed = statement_claim(step.predicate) is not None
+        return wikibase_dates(self.view.profiler.graph.held(frozenset(TIME_QUALIFIERS))) if is_claimed else Dates()
 
     def _dates_of_nodes(self, nodes: a.ItemSet) -> Dates:
         """The dates of nodes without names, by what predicates from these to dates or years are called."""
-        known, kinds = self.view.profiler.vocabulary, self.view.classes_in(nodes)
+        known, kinds = self.view.vocabulary, self.view.classes_in(nodes)
         for relation, ways in known.joined.items():
             if any(way.office is not None and way.kind in kinds for way in ways):
                 return known.dated[relation].dates
-        uses = [use for use in self.view.uses(nodes) if use.step.direction == "forward" and use.kind != "item"]
+        uses = [use for use in self.view.uses(nodes) if use.step.is_forward and use.kind != "item"]
         dates = [use.step for use in uses if self.view.may_be("time", use)]
-        names = [a.Has(nodes, PropertyPath((Step(label),))) for label in self.view.profiler.vocabulary.labels]
+        names = [a.Has(nodes, Step(label).path) for label in self.view.vocabulary.labels]
         if not dates or any(map(self.view.has_items, names)):
             return Dates()
         labels = self.view.labels([step.predicate for step in dates], in_grace=True)
-        found = dates_called((PropertyPath((step,)), normalised(labels[step.predicate])) for step in dates)
+        found = dates_called((step.path, normalised(labels[step.predicate])) for step in dates)
         return found if found.began or found.over else Dates()
 
 
@@ -432,10 +422,10 @@ _NOW: tuple[_Change, ...] = (_spans_of, _holding_now)
 
 def is_present(asked: Form) -> bool:
     """Tell whether a question is in the present tense; who *has owned* something may own it no more."""
-    own, texts = asked.language, asked.read.texts
+    own, texts = asked.language, asked.texts
     if not own.past_forms.isdisjoint(texts):
         return False
-    named = {at for chunk in asked.read.chunks if chunk.is_name for at in chunk.span}
+    named = asked.read.named
     if any(own.is_participle(text) for at, text in enumerate(texts) if at not in named):
         return not own.be_forms.isdisjoint(texts)  # is owned by
     verbs = [texts[at] for said in asked.relations for at in said.verb]

@@ -18,11 +18,11 @@ import numpy as np
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker, Scores
-from kgsparql.linking.words import LABEL_OPENERS, root, stem, words
+from kgsparql.linking.words import LABEL_OPENERS, root, stem, words_of
 from kgsparql.plans.denotation import Role
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, normalised, split_camel_case
+from kgsparql.rdf.terms import IRI, split_camel_case, zip_equal
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
 
@@ -99,8 +99,8 @@ class LabelFit:
         theirs = [label for label in theirs if any((text, label) not in self._cosines for text in ours)]
         if ours and theirs:
             found = np.clip(self.ranker.similarities(ours, theirs), 0.0, _W.most_by_meaning)
-            for text, row in zip(ours, found.tolist(), strict=True):
-                self._cosines.update({(text, label): cosine for label, cosine in zip(theirs, row, strict=True)})
+            for text, row in zip_equal(ours, found.tolist()):
+                self._cosines.update({(text, label): cosine for label, cosine in zip_equal(theirs, row)})
 
     def cosine(self, text: str, label: str) -> float:
         """How alike a text and a label are in meaning; 0 without an embedder."""
@@ -158,7 +158,7 @@ class LabelFit:
         if preposition and len(texts) == 1 and own[0] < SAME:
             own = [max(own[0], self.cosine(f"{texts[0]} {preposition}", label) - _W.with_preposition)]
         if more := _roots_of_iri(predicate):
-            own = [max(one, _W.by_iri * (root(text) in more)) for one, text in zip(own, texts, strict=True)]
+            own = [max(one, _W.by_iri * (root(text) in more)) for one, text in zip_equal(own, texts)]
         return own
 
     def whole(self, texts: Sequence[str], predicate: IRI) -> float:
@@ -169,7 +169,7 @@ class LabelFit:
     def with_classes(self, texts: Sequence[str], own: Sequence[float], classes: Collection[IRI]) -> list[float]:
         """The same for each word, where the classes of what a predicate leads to account for it, too."""
         called = self.roots_of(classes)
-        return [max(one, BY_CLASS * (root(text) in called)) for one, text in zip(own, texts, strict=True)]
+        return [max(one, BY_CLASS * (root(text) in called)) for one, text in zip_equal(own, texts)]
 
     def hinted(self, predicate: IRI, hints: Sequence[str]) -> float:
         """How well a predicate has one of some hints in its name, of which the first are the likeliest.
@@ -207,11 +207,11 @@ class LabelFit:
 
     def is_narrower(self, label: str, texts: Collection[str]) -> bool:
         """Whether a label says which of several is meant, and a question does not: `first awarded in`."""
-        return not self.lexicon.superlatives.keys() & words(normalised(label)) <= {*texts}
+        return not self.lexicon.superlatives.keys() & words_of(label) <= {*texts}
 
     def unsaid(self, label: str, texts: Collection[str]) -> str:
         """The word for a man, a woman or another that a label does not say: `daughter`, `grandchild`, of a `child`."""
-        own, sex_of = {*map(stem, words(normalised(label)))}, self.lexicon.sex_of
+        own, sex_of = {*map(stem, words_of(label))}, self.lexicon.sex_of
         for text in texts:
             rests = [text.removeprefix(one) for one in self.lexicon.distancing if text.startswith(one)]
             is_said = sex_of(text) and (root(text) in self.roots(label) or self.is_other_end(text, label))
@@ -239,7 +239,7 @@ class LabelFit:
     # --- directions
 
     def _read_form(self, predicate: IRI) -> Form:
-        lexicon, found = self.lexicon, [*words(normalised(self.text(predicate)))]
+        lexicon, found = self.lexicon, [*words_of(self.text(predicate))]
         while found and found[0] in LABEL_OPENERS:
             del found[0]
         if not found or found[-1] in lexicon.by_words:
@@ -258,7 +258,7 @@ class LabelFit:
     def holds(self, predicate: IRI) -> bool:
         """Whether the subject contains the object: `has part`, `contains`, `member`, `is location of`."""
         label = self.text(predicate)
-        found = words(normalised(label))
+        found = words_of(label)
         if found[-1:] == ("of",):
             return len(found) > 1 and found[-2] in self.lexicon.location_labels
         is_within = found[-1:] == ("location",) or "located" in found
@@ -272,7 +272,7 @@ class LabelFit:
     def goes_down(self, step: Step) -> bool:
         """Whether a step leads from what holds something to what is in it: from a country to its cities."""
         is_inside = self.is_location(step.predicate) or step.predicate in TAXONOMY
-        return is_inside and (step.direction == "forward") == self.holds(step.predicate)
+        return is_inside and step.is_forward == self.holds(step.predicate)
 
     def allows(self, step: Step, role: Role, noun: str) -> bool:
         """Whether the role of the argument that a step starts from goes with its direction.
@@ -289,7 +289,7 @@ class LabelFit:
             form = "verb"  # who is `maintained` by somebody that `maintains`
         if form == "verb" and self.lexicon.is_participle(noun) and self._is_object_in(noun, label):
             return True  # who `received the award` was awarded it, and so it was to them
-        is_forward = (step.direction == "forward") != bool(noun and self.is_other_end(noun, label))
+        is_forward = step.is_forward != bool(noun and self.is_other_end(noun, label))
         is_doer = bool(noun) and self.says(noun, label)
         match role:
             case "of":
@@ -369,7 +369,7 @@ _DASHES = re.compile(r"[–—\-\s]+")
 
 @lru_cache(maxsize=50_000)
 def _roots(label: str, function: frozenset[str]) -> frozenset[str]:
-    found = words(normalised(label))
+    found = words_of(label)
     return frozenset(root(word) for word in found if word not in function) or frozenset(map(root, found))
 
 

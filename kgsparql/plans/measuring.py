@@ -8,8 +8,8 @@ from itertools import zip_longest
 from math import prod
 from typing import Protocol
 
-from kgsparql.dataclasses import dataclass, replace
-from kgsparql.linking.words import root, words
+from kgsparql.dataclasses import frozen, replace
+from kgsparql.linking.words import root, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import in_unit
 from kgsparql.plans.connecting import Connector
@@ -21,7 +21,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
 from kgsparql.rdf.units import converted, unit, unit_named
 from kgsparql.reading.clauses import (
     NounPhrase,
@@ -42,7 +42,7 @@ _ORDERED = ("number", "date", "time", "year", *UNITS, "clock")
 _TURNED: dict[a.Comparison, a.Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasureFit:
     """One thing that may be measured, how well words and graph fit, and whether it is turned: runs the other way."""
 
@@ -107,11 +107,10 @@ class Measuring(NamedWords):
             return []
         texts, items = self.connector.at(positions), unfiltered(given.items)  # what all of its kind may have
         self.look_at_measured([given])
-        first, followed = self.view.uses(items), self._followed_uses(items)
-        ways: list[tuple[PredicateUse, ...]] = [(use,) for use in first]
-        further = ((use, own) for use in followed for own in self.view.uses(ends(items, use.path)))
-        ways += [(use, own) for use, own in further if not own.step.inverts(use.step)]
-        self.fit.compare(texts, [use.step.predicate for own in ways for use in own])
+        ways: list[tuple[PredicateUse, ...]] = [(use,) for use in self.view.uses(items)]
+        for use in self._followed_uses(items):
+            ways += ((use, own) for own in self.view.uses(ends(items, use.path)) if not own.step.inverts(use.step))
+        self.fit.compare(texts, [use.predicate for own in ways for use in own])
         found = [one for uses in ways for one in self._measures(items, uses, texts, hints)]
         if counts:
             found += [one for uses in ways for one in self._counts(items, uses, texts, among)]
@@ -138,15 +137,16 @@ class Measuring(NamedWords):
     ) -> Iterator[MeasureFit]:
         """The values at the end of a path, where they can be ordered and words or hints name them."""
         last, is_far = uses[-1], len(uses) > 1
-        if last.kind not in _ORDERED or last.step.direction == "inverse":
+        if last.kind not in _ORDERED or last.step.is_inverse:
             return
-        own = [max(both) for both in zip_longest(*(self.fit.phrase(texts, use.step.predicate) for use in uses))]
-        hinted = [self.fit.hinted(use.step.predicate, hints) for use in uses]
+        own = [max(both) for both in zip_longest(*(self.fit.phrase(texts, use.predicate) for use in uses))]
+        hinted = [self.fit.hinted(use.predicate, hints) for use in uses]
         if last.kind in UNITS and "duration" in hints and sum(o.kind in UNITS for o in self.view.uses(items)) == 1:
             hinted[-1] = max(hinted[-1], NEAR)  # whatever it is called
         if min(own) < NEAR if texts else not hinted[0]:  # whose birth? not its own
             return
-        if is_far and last.kind != "number" and self._says_other(last, texts):
+        known = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
+        if is_far and last.kind != "number" and not self.fit.label_roots(last.predicate) <= known:
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + _W.hinted * max(hinted) if texts else max(hinted)
         beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
@@ -154,22 +154,22 @@ class Measuring(NamedWords):
         measure = a.Value(path, last.kind, self._unit_of(last, beside, is_far=is_far))
         amount = self.amount_behind(items, uses[0]) if is_far else None
         is_far = is_far and (amount is None or amount.path != measure.path)
-        if is_far and texts and max(self.fit.phrase(texts, last.step.predicate)) < NEAR:
+        if is_far and texts and max(self.fit.phrase(texts, last.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
         turned = [hint for hint in hints if hint.startswith("-")]
-        is_turned = any(self.fit.hinted(use.step.predicate, turned) for use in uses)
+        is_turned = any(self.fit.hinted(use.predicate, turned) for use in uses)
         yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure, is_turned)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
         """The unit that the graph states of values: in the name of a predicate, as their datatype, or beside them."""
         if use.kind != "number" or use.unit:
             return use.unit
-        label = self.fit.labels([use.step.predicate], in_grace=True)[use.step.predicate]
-        word = label.split()[-1].strip("()").lower() if label.strip() else ""
+        label = self.fit.labels([use.predicate], in_grace=True)[use.predicate]
+        word = label.strip().rpartition(" ")[2].strip("()").lower()
         known = unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
-        units, own = {root(word) for word in self.lexicon.unit_words}, self.fit.label_roots(use.step.predicate)
+        units, own = {*map(root, self.lexicon.unit_words)}, self.fit.label_roots(use.predicate)
         for other in beside:  # the `unit` of a quantity, the `weight unit` of what has a weight
-            said = self.fit.label_roots(other.step.predicate)
+            said = self.fit.label_roots(other.predicate)
             if not known and len(other.ends) == 1 and said & units and (is_far or said & own):
                 (end,) = other.ends
                 named = self.fit.labels([end], in_grace=True) if isinstance(end, IRI) else {}
@@ -180,15 +180,10 @@ class Measuring(NamedWords):
         """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
         words = frozenset(map(root, self.lexicon.measure_words))
         onward = self.view.uses(ends(items, use.path)) if use.kind == "item" else ()
-        numbers = [own for own in onward if own.kind == "number" and self.fit.label_roots(own.step.predicate) <= words]
-        if len(numbers) != 1:
-            return None
-        return a.Value(PropertyPath((use.step, numbers[0].step)), "number", numbers[0].unit)
-
-    def _says_other(self, use: PredicateUse, texts: Sequence[str]) -> bool:
-        """Whether the name of a date says of what it is, and the question does not."""
-        said = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
-        return not self.fit.label_roots(use.step.predicate) <= said
+        match [own for own in onward if own.kind == "number" and self.fit.label_roots(own.predicate) <= words]:
+            case [number]:
+                return a.Value(PropertyPath((use.step, number.step)), "number", number.unit)
+        return None
 
     def _counts(
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
@@ -197,15 +192,15 @@ class Measuring(NamedWords):
         last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
-        is_called = self.fit.form(last.step.predicate) in {"noun", "agent"}  # not `located in`, however like a city
-        is_noun = bool(texts) and is_called and self.fit.says(texts[-1], self.fit.text(last.step.predicate))
+        is_called = self.fit.form(last.predicate) in {"noun", "agent"}  # not `located in`, however like a city
+        is_noun = is_called and any(self.fit.says(text, self.fit.text(last.predicate)) for text in texts[-1:])
         is_noun = is_noun and not self.lexicon.is_participle(texts[-1])  # what was borrowed
-        is_other = bool(among) and not self.fit.label_roots(last.step.predicate) <= {*map(root, texts)}
+        is_other = bool(among) and not self.fit.label_roots(last.predicate) <= {*map(root, texts)}
         if is_other and last.kind != "item":  # the type code of a template is none
             return
         if is_noun and not (is_other or self.fit.allows(last.step, "of", texts[-1])):  # children of each, not parents
             return
-        own = self.fit.with_classes(texts, self.fit.phrase(texts, last.step.predicate), last.classes)
+        own = self.fit.with_classes(texts, self.fit.phrase(texts, last.predicate), last.classes)
         is_of_class = not frozenset(among).isdisjoint(self.view.profiler.with_broader(last.classes))
         if among and last.kind == "item" and not last.classes:  # of many classes, none of them common
             is_of_class = self.view.has_any(ends(items, path), frozenset(among))
@@ -234,7 +229,7 @@ class Measuring(NamedWords):
     def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureFit]:
         """How many of what a noun names each has; of what belongs to it, a number that is stated says nothing."""
         found = self.measures_of_noun(given, phrase)
-        return [one for one in found if isinstance(one.measure, a.HowMany) or len(one.path.steps) == 1]
+        return [one for one in found if isinstance(one.measure, a.HowMany) or one.path.is_direct]
 
     def is_of_time(self, option: MeasureFit) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
@@ -255,7 +250,7 @@ class Measuring(NamedWords):
         is_often = not self.lexicon.frequencies.isdisjoint(best.measures)
         if is_often and given.is_free and (whole := self.word_set(given)) is not None:
             fits = [fit for _, fit in self.predicates_named(self.connector.at(given.head))]
-            given = whole if fits.count(max(fits)) == 1 else whole.doubted(rival())
+            given = whole.doubted(*[rival()] * (fits.count(max(fits)) > 1))
         if given.items is None:
             return [given.leaving_out([best.position])]
         if isinstance(given.items, a.Items) and len(given.items.terms) == 1 and self.question.asks != "choose":
@@ -294,10 +289,9 @@ class Measuring(NamedWords):
         more = self.fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
         uses = [use for use in self.view.uses(given.known) if use.kind == option.kind]
         measured = [one for one in best.measures if one not in self.lexicon.vague_measures]
-        if sum(self.fit.hinted(use.step.predicate, measured) > 0 for use in uses) == 1:
-            more = frozenset()  # the only depth that it has
+        is_only = sum(self.fit.hinted(use.predicate, measured) > 0 for use in uses) == 1  # depth that it has
         doubt = may_mean(self.texts[best.position], label, code="part_of_name")
-        return (doubt,) if more and len(option.path.steps) == 1 else ()
+        return (doubt,) if more and not is_only and option.path.is_direct else ()
 
     def _top(self, given: Denotation, option: MeasureFit, best: Superlative) -> Denotation:
         items, best = given.known, replace(best, is_largest=best.is_largest != option.is_turned)
@@ -336,15 +330,14 @@ class Measuring(NamedWords):
                 return []
             left = [p for p in given.head if root(self.texts[p]) not in self.fit.roots_of([kind])]
             given = replace(given, items=a.Instances(kind), head=()).leaving_out(left)
-        verb = [p for p in said_by if self.texts[p] not in self.lexicon.comparatives]
-        if phrase.most and not best.measures:
+        verb, counts = [p for p in said_by if self.texts[p] not in self.lexicon.comparatives], phrase.most is not None
+        if counts and not best.measures:
             options = self.numbers_of_noun(given, phrase)
         else:
             options = self.measures_of_noun(given, phrase, best.measures)
-        counts = bool(phrase.most)
         if said_by and not positions and (named := self.measures(given, said_by, best.measures, counts=counts)):
             options, verb = named, []  # `was founded first`: by when it was founded
-        if phrase.superlative and not phrase.most:
+        if phrase.superlative and not counts:
             options = [one for one in options if one.kind]
         refined = self._refined(given, options[:_TRIED], phrase)
         made = [self._top(one, option, best).leaving_out(self.unsaid_by(option, verb)) for one, option in refined]
@@ -352,8 +345,8 @@ class Measuring(NamedWords):
 
     def unsaid_by(self, option: MeasureFit, verb: Sequence[int]) -> list[int]:
         """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
-        own, names = self.lexicon, [self.fit.text(step.predicate) for step in option.path.steps]
-        is_bare = own.moments.issuperset(words(normalised(names[-1])))  # the year of a car is that in which it was made
+        own, names = self.lexicon, [*map(self.fit.text, option.path.predicates)]
+        is_bare = own.moments.issuperset(words_of(names[-1]))  # the year of a car is that in which it was made
         light = own.light_words | own.making if is_bare else own.light_words
         said = [p for p in verb if self.texts[p] not in light]
         return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
@@ -362,11 +355,9 @@ class Measuring(NamedWords):
         self, given: Denotation, options: Sequence[MeasureFit], phrase: NounPhrase
     ) -> list[tuple[Denotation, MeasureFit]]:
         """The same, of what is said of the noun: children born in Paris, the average price; else that is left out."""
-        if not (phrase.restrictions or phrase.of or phrase.summary):
-            return [(given, option) for option in options]
         bare = replace(phrase, quantity=None, most=None, superlative=None, summary=None)
         things = self.phrases.denotations(bare) if phrase.restrictions or phrase.of else []
-        thing = next((one for one in things if not one.is_free), None)
+        thing = first_of(one for one in things if not one.is_free)
         left = [position for said in phrase.restrictions for position in self.said_in(said)]
         left += sorted(phrase.of.positions) if phrase.of is not None else []
         found = []
@@ -405,7 +396,7 @@ class Measuring(NamedWords):
         found = self.measures(given, verb) if verb else []
         if not found and quantity.value.unit:  # of what has this unit, and of nothing else
             adjectives = self.lexicon.comparatives.values()
-            found = self.measures(given, (), tuple(dict.fromkeys(word for one in adjectives for word in one.measures)))
+            found = self.measures(given, (), distinct(word for one in adjectives for word in one.measures))
             return [(given, one) for one in self.of_its_kind(found, quantity)]
         return [(given, one) for one in self.of_its_kind(found, quantity) or found]
 
@@ -423,11 +414,11 @@ class Measuring(NamedWords):
         known = self.lexicon.units.get(own.lower(), own.lower())
         numbers = [one if isinstance(one, Literal) else converted(one, asked, known) for one in bounds]
         made = [one for one in numbers if one is not None]
-        if not asked or len(made) == len(bounds):
-            return made if asked else bounds, ()
-        if own:
-            return bounds, (other_kind(asked, own),)
-        return bounds, (other_kind(asked, "of no unit that the graph says"),)
+        if not asked:
+            return bounds, ()
+        if len(made) == len(bounds):
+            return made, ()
+        return bounds, (other_kind(asked, own or "of no unit that the graph says"),)
 
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
@@ -447,10 +438,8 @@ class Measuring(NamedWords):
         if not found:
             texts = self.positions(phrase.chunks)
             for option in self.measures(given, verb, counts=True)[:_TRIED]:
-                names = [
-                    self.fit.text(option.last),
-                    *self.fit.names(self.view.classes_in(ends(given.known, option.path))),
-                ]
+                kinds = self.view.classes_in(ends(given.known, option.path))
+                names = [self.fit.text(option.last), *self.fit.names(kinds)]
                 left = [p for p in texts if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
                 found.append((given.leaving_out(left), option))
         return sorted(found, key=lambda one: -(one[0].rank + one[1].score))
@@ -458,10 +447,9 @@ class Measuring(NamedWords):
     def keep(self, given: Denotation, option: MeasureFit, quantity: Quantity) -> Denotation:
         """Keep of a set what compares so with a value, or with a range: what is after it is after its end."""
         value, comparison = quantity.value, option.compared(quantity.comparison)
-        measure = in_unit(option.measure, value.unit, self.view.profiler.vocabulary.amounts, is_asked=False)
-        bounds = [
-            bound for bound in (value.number if value.date is None else value.date, value.last) if bound is not None
-        ]
+        measure = in_unit(option.measure, value.unit, self.view.vocabulary.amounts, is_asked=False)
+        first = value.number if value.date is None else value.date
+        bounds = [bound for bound in (first, value.last) if bound is not None]
         is_age = value.unit == "year" and isinstance(measure, a.Value) and not measure.unit
         is_age = is_age and self.fit.hinted(option.last, [*self.lexicon.in_years]) > 0
         bounds, doubts = self.in_its_unit(measure, bounds, "" if is_age else value.unit)

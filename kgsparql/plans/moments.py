@@ -11,7 +11,7 @@ from kgsparql.plans.denotation import Match, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.terms import Literal, zip_equal
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import unsaid
@@ -34,11 +34,10 @@ class Moments:
         uses = self._dates_of(thing)
         if said or hints:
             fits = [
-                max(*self.fit.phrase(said, one.step.predicate), self.fit.hinted(one.step.predicate, hints), 0.0)
-                for one in uses
+                max(*self.fit.phrase(said, one.predicate), self.fit.hinted(one.predicate, hints), 0.0) for one in uses
             ]
             best = max(fits, default=0.0)
-            uses = [one for one, fit in zip(uses, fits, strict=True) if fit == best >= NEAR]
+            uses = [one for one, fit in zip_equal(uses, fits) if fit == best >= NEAR]
         found = [a.Held(thing, one.path, ITSELF) for one in uses]
         return found[0] if len(found) == 1 and len(self.view.members(found[0])) == 1 else None
 
@@ -46,7 +45,7 @@ class Moments:
         return [
             one
             for one in self.view.uses(items)
-            if one.step.direction == "forward" and one.kind != "item" and self.view.may_be("time", one)
+            if one.step.is_forward and one.kind != "item" and self.view.may_be("time", one)
         ]
 
     def age(self, said: TimeSaid, asked: Form, moment: a.Held | None, day: int) -> PlannedReading | None:
@@ -56,7 +55,7 @@ class Moments:
         :param day: by which it is counted, such as 20091231; 0 where none is said.
         """
         own, thing = asked.language, _first_of(said.beside)
-        stated = any(self.fit.hinted(use.step.predicate, [*own.in_years]) for use in self.view.uses(thing))
+        stated = any(self.fit.hinted(use.predicate, [*own.in_years]) for use in self.view.uses(thing))
         born, died = (self.of_thing(thing, hints=hints) for hints in (own.begins_life, own.ends_life))
         begin, over, asked_at = self._days_of(born), self._days_of(died), (day, day) if day else self._days_of(moment)
         if born is None or stated or begin is None or asked_at is None or asked_at[1] < begin[0]:

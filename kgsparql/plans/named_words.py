@@ -10,7 +10,7 @@ from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, first_of
 from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_in
 from kgsparql.reading.form import Form
 
@@ -23,7 +23,7 @@ class NamedWords:
 
     def __init__(self, connector: Connector, asked: Form) -> None:
         self.connector, self.chunked, self.lexicon, self.question = connector, asked.read, asked.language, asked
-        self.view, self.fit, self.texts = connector.view, connector.fit, asked.read.texts
+        self.view, self.fit, self.texts = connector.view, connector.fit, asked.texts
 
     def said_in(self, said: Restriction) -> list[int]:
         """The positions of the words of what is said that say something."""
@@ -60,7 +60,7 @@ class NamedWords:
         """Everything that a predicate leads to that the words of a phrase name: a noun that is no class."""
         texts = self.connector.at(given.head)
         for predicate, _ in sorted(self.predicates_named(texts), key=lambda one: (one[1], str(one[0])), reverse=True):
-            is_office = any(way.office for way in self.view.profiler.vocabulary.joined.get(predicate, ()))
+            is_office = any(way.office for way in self.view.vocabulary.joined.get(predicate, ()))
             if not is_office and (kind := self.view.subject_class(predicate)) is not None:
                 path = Step(predicate).path
                 return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
@@ -69,7 +69,7 @@ class NamedWords:
     def measured_class(self, positions: Sequence[int]) -> IRI | None:
         """The class of what has a predicate that words name."""
         named = self.predicates_named(self.connector.at(positions))
-        return next(filter(None, (self.view.subject_class(predicate) for predicate, _ in named)), None)
+        return first_of(filter(None, (self.view.subject_class(predicate) for predicate, _ in named)))
 
     def are_one_label(self, positions: Sequence[int]) -> bool:
         """Whether some predicate has all of these words in its label: `place of birth`."""

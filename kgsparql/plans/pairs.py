@@ -13,7 +13,7 @@ from kgsparql.plans.expressions import read_as
 from kgsparql.plans.measuring import MeasureFit, by_year
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.terms import Literal, zip_equal
 from kgsparql.reading.clauses import NounPhrase
 from kgsparql.reading.gaps import Gap, left_out_at, rival, turned
 
@@ -47,7 +47,7 @@ class PairPlanner:
             return PlannedReading(None, doubts=left_out_at(measured or ((by.position,) if by else ())))
         others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
         others = phrases.predicating.times(sides[1], by.event) if by is not None and by.event else others
-        both = [(side, own[0]) for side, own in zip(sides, (options, others), strict=True) if own]
+        both = [(side, own[0]) for side, own in zip_equal(sides, (options, others)) if own]
         self.view.look_for_members(_measured_ends(side.known, option.path, option.measure) for side, option in both)
         if len(both) < 2 or not all(self._values_of(*side) for side in both):
             return unplanned()

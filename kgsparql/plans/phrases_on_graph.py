@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kgsparql.linking.words import root, words
+from kgsparql.linking.words import root, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import (
@@ -25,7 +25,7 @@ from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.restricting import Restricting
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.terms import IRI, Literal, first_of
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity, positions_in
 from kgsparql.reading.form import Form
@@ -74,6 +74,10 @@ class Phrases(NamedWords):
             found = best(new for one in found[:4] for new in self.measuring.superlative(one, phrase.superlative))
         return found
 
+    def settled(self, phrase: NounPhrase) -> list[Denotation]:
+        """The same of those that something restricts, with the words before the noun as what is said of it."""
+        return self.predicating.settled_of(self.denotations(phrase))
+
     # --- kinds
 
     def _kinds(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
@@ -84,7 +88,7 @@ class Phrases(NamedWords):
             if below := self.predicating.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
                 return [replace(given, items=below[SUBCLASS_OF], classes=frozenset())]
             values = [] if given.head else self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
-            values = [one for one in values if one.how[-1].path.steps[-1].predicate != RDF_TYPE and not one.doubts]
+            values = [one for one in values if one.last != RDF_TYPE and not one.doubts]
             return values or [given if given.head else given.leaving_out(phrase.kinds)]
         own = self.predicating
         below = own.steps_below(given.items, TAXONOMY) or own.nothing_below(given.items)
@@ -176,10 +180,10 @@ class Phrases(NamedWords):
         rel = Rel(positions, "of", "of", hops=1)
         settled = self.predicating.settled_of(owners[:_GIVEN])
         found = [new for one in settled for new in self.connector.connect(one, rel)]
-        found = [one for one in found if one.how[-1].path.steps[0].predicate in named]
+        found = [one for one in found if one.path.first_step.predicate in named]
         said = {*map(root, self.connector.at(positions))}
         kinds = self.fit.roots_of(frozenset().union(*(one.classes for one in owners)))
-        own = [one for one in found if self.fit.label_roots(one.how[-1].path.steps[0].predicate) - kinds == said]
+        own = [one for one in found if self.fit.label_roots(one.path.first_step.predicate) - kinds == said]
         own = [replace(one, doubts=tuple(doubt for doubt in one.doubts if doubt.code != "reading")) for one in own]
         return own or [one for one in found if not one.doubts] or owners
 
@@ -232,9 +236,9 @@ class Phrases(NamedWords):
         before = phrase.chunks[:-1]
         is_exact = [name.label.casefold() == head.text.casefold() for name in head.entities]
         kinds = self.view.classes_of(name.term for name in head.entities[:MEANINGS]) if before else {}
-        own = set(words(normalised(head.text)))
+        own = set(words_of(head.text))
         entities = head.entities if head.is_fuzzy else ()
-        alike = [name for name in entities if own <= set(words(normalised(name.label)))]  # `Bohr`, of several
+        alike = [name for name in entities if own <= set(words_of(name.label))]  # `Bohr`, of several
         for place, name in enumerate(head.entities[:MEANINGS]):
             score = _W.named - (_W.fuzzy if head.is_fuzzy else _W.later) * place
             score -= _W.fuzzy if head.is_fuzzy else _W.other_label * (any(is_exact) and not is_exact[place])
@@ -268,7 +272,7 @@ class Phrases(NamedWords):
             return ()
         said = self.fit.roots_of(kinds) | {root(word) for word in name.label.casefold().split()}
         for use in self.view.uses(a.Items((name.term,))) if isinstance(name.term, Literal) else ():
-            said |= self.fit.label_roots(use.step.predicate) | self.fit.roots_of(use.classes)  # the city 'Aberdeen'
+            said |= self.fit.label_roots(use.predicate) | self.fit.roots_of(use.classes)  # the city 'Aberdeen'
         light = self.lexicon.fillers
         is_said = all(root(self.texts[p]) in said or self.texts[p] in light for p in positions)
         return () if is_said else positions
@@ -331,7 +335,7 @@ class Phrases(NamedWords):
     def _of_modifier(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
         """What a name before the head has of it: `Nobel laureates`, `Apollo 11 crew`."""
         before = phrase.chunks[:-1]
-        owner = next((chunk for chunk in before if chunk.entities and (chunk.is_strong or not head.entities)), None)
+        owner = first_of(chunk for chunk in before if chunk.entities and (chunk.is_strong or not head.entities))
         if owner is None:
             return
         words = tuple(p for p in self.positions(phrase.chunks) if p not in owner.span)

@@ -14,9 +14,9 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import each_of
 from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.terms import zip_equal
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _MOST_ROWS = 10_000
@@ -89,7 +89,7 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
         return g.Select((ITEM,), compiler.members(plan, ITEM), distinct=True, limit=compiler.limit)
     found = compiler.measured(plan.measure, ITEM, plan.items)
     head, group = (ITEM, (VALUE, found.value)), (*compiler.members(plan, ITEM), *found.group)
-    order = ((found.key, plan.largest), (Apply("STR", (ITEM,)), False))
+    order = ((found.key, plan.largest), (apply("STR", ITEM), False))
     return g.Select(head, group, distinct=True, order=order, limit=compiler.limit)
 
 
@@ -105,13 +105,13 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
         keys[column.name] = found.key
         if column.name == ("" if number == len(table.columns) else table.order_by):
             if column.optional and not table.largest_first:  # what has none would come first
-                order.append((Apply("COALESCE", (Apply("=", (found.value, found.value)), Literal(value=False))), True))
+                order.append((apply("COALESCE", apply("=", found.value, found.value), False), True))
             order.append((found.key, table.largest_first))
     if table.having is not None:
         name, comparison, value = table.having
         bound = compiler.measured(value, ITEM, table.items)
-        group += (*bound.group, g.Filter(Apply(comparison, (keys[name], bound.key))))
-    order.append((Apply("STR", (ITEM,)), False))
+        group += (*bound.group, filter_by(comparison, keys[name], bound.key))
+    order.append((apply("STR", ITEM), False))
     head.insert(0 if table.shows_items else len(head), ITEM)
     return g.Select(tuple(head), tuple(group), distinct=True, order=tuple(order), limit=table.limit or compiler.limit)
 
@@ -122,14 +122,14 @@ def _grouped(table: a.Grouped, compiler: PlanCompiler) -> g.Select:
     every = g.Select((key,), compiler.members(a.Members(), compiler.new("i")), distinct=True)
     group: list[g.Pattern] = [every]
     columns = {column.name: compiler.number(column.measure) for column in table.columns}
-    for column, found in zip(table.columns, columns.values(), strict=True):
+    for column, found in zip_equal(table.columns, columns.values()):
         is_whole = not isinstance(column.measure, a.Calculated)  # in which nothing is divided by zero
         group += found.group if is_whole else [g.Optional((every, *found.group))]
     if table.having is not None:
         name, comparison, value = table.having
         bound = compiler.number(value)
-        group += (*bound.group, g.Filter(Apply(comparison, (columns[name].key, bound.key))))
-    order: list[tuple[Expression, bool]] = [(Apply("STR", (key,)), False)]
+        group += (*bound.group, filter_by(comparison, columns[name].key, bound.key))
+    order: list[tuple[Expression, bool]] = [(apply("STR", key), False)]
     if table.order_by:
         order.insert(0, (columns[table.order_by].key, table.largest_first))
     head: list[g.HeadPart] = [key]
@@ -147,6 +147,6 @@ def _best_of_each(table: a.BestOfEach, compiler: PlanCompiler) -> g.Select:
     others, value = measured(y)
     overall = each_of(key, best, g.Aggregate("MAX" if table.largest else "MIN", value), others)
     group, own = measured(ITEM)
-    order = tuple((Apply("STR", (one,)), False) for one in (key, ITEM))
-    rows = (*group, overall, g.Filter(Apply("=", (own, best))))
+    order = tuple((apply("STR", one), False) for one in (key, ITEM))
+    rows = (*group, overall, filter_by("=", own, best))
     return g.Select((key, ITEM), rows, distinct=True, order=order, limit=compiler.limit)

@@ -25,10 +25,10 @@ from kgsparql.plans.expressions import (
 )
 from kgsparql.plans.type_check import is_of_members, kind_of, parts_of
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
+from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
 from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
 from kgsparql.schema.amounts import Amounts
 from kgsparql.schema.dating import Joined
@@ -70,29 +70,29 @@ class PlanCompiler:
         group += [self.where_measured(found, x, table.items) for _, found in self.row(table, x)]
         for path in paths:
             group += self.along(x, path, self.new("k"))
-        facts = tuple(dict.fromkeys(self.facts))
+        facts = distinct(self.facts)
         names = [n for fact in facts for n in (fact.subject, fact.predicate, fact.object) if isinstance(n, Variable)]
-        head = tuple(dict.fromkeys([x, *names]))
+        head = distinct([x, *names])
         return g.select_query("witnesses", g.Select(head, tuple(group), distinct=True, limit=self.limit)), facts
 
     def unread(self, items: a.ItemSet, measure: a.Value) -> Group:
         """Patterns of what a value should be read from and cannot: ``?answer`` is the item, ``?value`` the literal."""
         amounts, unit = self._amounts_at(measure), self.new("u")
         is_such = is_read(VALUE, measure.kind) if amounts is None else amounts.in_one_unit(VALUE, unit, measure.unit)[1]
-        is_known = Apply("COALESCE", (is_such, Literal(value=False)))  # an error is a no
-        left_out = Apply("&&", (Apply("isLiteral", (VALUE,)), Apply("!", (is_known,))))
+        is_known = apply("COALESCE", is_such, False)  # an error is a no
+        left_out = apply("&&", apply("isLiteral", VALUE), apply("!", is_known))
         along = self.along(ITEM, measure.path, VALUE, (), None if amounts is None else unit)
         return (*self.members(items, ITEM), *along, g.Filter(left_out))
 
     def matching(self, items: a.ItemSet, measure: a.Value, pattern: str) -> Group:
         """Patterns of the values of some items, ``?value``, whose text matches a pattern."""
-        matches = g.Filter(Apply("REGEX", (Apply("STR", (VALUE,)), Literal(pattern))))
+        matches = filter_by("REGEX", apply("STR", VALUE), pattern)
         return (*self.members(items, ITEM), *self.along(ITEM, measure.path, VALUE), matches)
 
     def without_divisor(self, items: a.ItemSet, divisor: a.Measure | a.Number) -> Group:
         """Patterns of the items of a set, ``?answer``, that would be divided by zero."""
         found = self.measured(divisor, ITEM, items)
-        return (*self.members(items, ITEM), *found.group, g.Filter(Apply("=", (found.key, Literal(0)))))
+        return (*self.members(items, ITEM), *found.group, filter_by("=", found.key, 0))
 
     # --- sets
 
@@ -100,7 +100,8 @@ class PlanCompiler:
         """Patterns whose solutions bind ``x`` to the items of a set, or of any of several, some more than once."""
         match items:
             case a.Members():
-                return self._of_group(x)
+                items, path, key = cast("tuple[a.ItemSet, PropertyPath, Variable]", self.group)
+                return (*self.members(items, x), *self.along(x, path, key))
             case a.Instances(of):
                 return self._instances_of(of, x)
             case a.Items(terms):
@@ -109,19 +110,18 @@ class PlanCompiler:
                 near = self.new("i")
                 return (*self.members(start, near), *self.along(near, path, x))
             case a.Where(inner, measure):
-                conditions = [items] if (end := items.other_end) is None else [end, items]
+                conditions = [*filter(None, (items.other_end, items))]
                 inner = conditions[0].items
                 found, group = self.measured(measure, x, inner), list[g.Pattern]()
                 for one in conditions:
                     left, right, more = self._compared(measure, one.value, found, x, inner)
-                    group += [*more, g.Filter(Apply(one.comparison, (left, right)))]
+                    group += [*more, filter_by(one.comparison, left, right)]
                 return (*self.members(inner, x), *found.group, *group)
             case a.Named(inner, word):
                 label = self.new("l")
-                said = Apply("COALESCE", (label, Apply("IF", (Apply("isLiteral", (x,)), x, Literal("")))))
-                has_word = g.Filter(Apply("CONTAINS", (key_of(said, "text"), Literal(word.casefold()))))
+                said = apply("COALESCE", label, apply("IF", apply("isLiteral", x), x, ""))
                 called = g.Optional(self.any_of(x, self.vocabulary.labels, label))
-                return (*self.members(inner, x), called, has_word)
+                return (*self.members(inner, x), called, filter_by("CONTAINS", key_of(said, "text"), word.casefold()))
             case a.Has(inner, path, to):
                 return (*self.members(inner, x), *self._onward(x, path, to))
             case a.Lacks(inner, path, to):
@@ -147,10 +147,6 @@ class PlanCompiler:
             case _:
                 raise AssertionError(f"not a set: {items}")
 
-    def _of_group(self, x: Variable) -> Group:
-        items, path, key = cast("tuple[a.ItemSet, PropertyPath, Variable]", self.group)
-        return (*self.members(items, x), *self.along(x, path, key))
-
     def _kept_of(self, items: a.Current | a.Retired | a.Once, x: Variable) -> Group:
         """The items of a set that are marked as deprecated, those that are not, or one of those that are the same."""
         found = self.members(items.items, x)
@@ -160,7 +156,7 @@ class PlanCompiler:
             if isinstance(items, a.Current):
                 return (*found, *map(g.NotExists, self._marks_of(x)))
             same, other = (Step(SAME_AS), Step(SAME_AS, "inverse")), self.new("i")
-            is_first = g.Filter(Apply("<", (Apply("STR", (other,)), Apply("STR", (x,)))))
+            is_first = filter_by("<", apply("STR", other), apply("STR", x))
             twins = (g.OneOfPredicates(x, same, other), *self.members(items.items, other), is_first)
             return (*found, g.NotExists(twins))
 
@@ -204,17 +200,17 @@ class PlanCompiler:
             if top.number == 1:
                 overall = g.Select(((best, g.Aggregate(summary, other.key)),), others)
                 own = self.measured(top.measure, x, top.items)
-                group = (*self._each_once(top.items, x), *own.group, overall, g.Filter(Apply("=", (own.key, best))))
+                group = (*self._each_once(top.items, x), *own.group, overall, filter_by("=", own.key, best))
                 # Flat in the group around it, Oxigraph would find the best again for each of its rows.
                 ranked = g.Select((x, best), group, distinct=True)
             else:
-                order = ((best, top.largest), (Apply("STR", (x,)), False))
+                order = ((best, top.largest), (apply("STR", x), False))
                 each = each_of(x, best, g.Aggregate(summary, other.key), others)
                 ranked = replace(each, order=order, limit=top.number)
         if self.facts is None:
             return (ranked,)
         found = self.measured(top.measure, x, top.items)
-        shown = (g.Filter(Apply("=", (found.key, best))),) if top.number == 1 else ()
+        shown = (filter_by("=", found.key, best),) if top.number == 1 else ()
         return (ranked, *self.members(top.items, x), *found.group, *shown)
 
     def _onward(self, x: Variable, path: PropertyPath, to: a.ItemSet | None, far: Variable | None = None) -> Group:
@@ -237,15 +233,15 @@ class PlanCompiler:
         nodes = [start, *(self.new("i") for _ in path.steps[1 + len(holders) :]), *holders, end]
         group: list[g.Pattern] = []
         for i, step in enumerate(path.steps):
-            ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
-            is_last = i == (len(path.steps) - 1 if step.direction == "forward" else 0)
+            ends = (nodes[i], nodes[i + 1]) if step.is_forward else (nodes[i + 1], nodes[i])
+            is_last = i == (len(path.steps) - 1 if step.is_forward else 0)
             own = unit if is_last else None
             group += (
                 self._repeated(*ends, step.predicate) if step.is_repeated else self._said_of(*ends, step, is_last, own)
             )
             other = i if step.is_repeated else i - 1 if i and step.inverts(path.steps[i - 1]) else None
             if other is not None:  # neither back where it came from, nor round to where it began
-                group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[other])),))))
+                group.append(filter_by("!", apply("sameTerm", nodes[i + 1], nodes[other])))
         return tuple(group)
 
     def _said_of(self, subject: Variable, far: Variable, step: Step, is_last: bool, unit: Variable | None) -> Group:
@@ -263,7 +259,7 @@ class PlanCompiler:
             through: Group = (self.fact(subject, step.predicate, node), self.fact(node, value, far))
             if beside:
                 through += (g.Optional(self.any_of(node, beside, unit or self.new("u"))),)
-            stated = (*self.any_of(subject, (step.predicate,), far), g.Filter(Apply("isLiteral", (far,))))
+            stated = (*self.any_of(subject, (step.predicate,), far), filter_by("isLiteral", far))
             return (g.Union((through, stated)),)
         if joined := self.vocabulary.joined.get(step.predicate):
             return self.joined_by(joined, self.new("j"), subject, far)
@@ -274,7 +270,7 @@ class PlanCompiler:
             return (self.fact(subject, step.predicate, far), *of_it)
         rule, direct = self.new("r"), self.any_of(subject, (step.predicate,), far)
         above = (self.fact(subject, SUBCLASS_OF, rule), self.fact(rule, ON_PROPERTY, step.predicate))
-        if self.facts is None and step.direction == "inverse":
+        if self.facts is None and step.is_inverse:
             to: Group = (g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)),)
         else:
             to = self.any_of(rule, EXISTENTIAL, far)
@@ -286,9 +282,9 @@ class PlanCompiler:
         for way in ways:
             own = node if len(ways) == 1 else self.new("j")  # unbound in the solutions of another arm
             arm: Group = tuple(self.fact(*fact) for fact in way.facts(own, subject, far))
-            arm += (g.Filter(Apply("!", (Apply("sameTerm", (subject, far)),))),) if way.is_mutual else ()
+            arm += (filter_by("!", apply("sameTerm", subject, far)),) if way.is_mutual else ()
             arms.append(arm if own == node else (*arm, g.Bind(node, own)))
-        return arms[0] if len(arms) == 1 else (g.Union(tuple(arms)),)
+        return g.any_of(arms)
 
     def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
         """One step or more; its facts are those on any way from one to the other."""
@@ -341,7 +337,7 @@ class PlanCompiler:
                 own, within, _ = self.columns[column]
                 found = self.measured(inner, own, within)
                 if isinstance(inner, a.HowMany):  # an empty cell has no 0
-                    known = Apply("IF", (Apply("BOUND", (own,)), found.value, self.new("none")))
+                    known = apply("IF", apply("BOUND", own), found.value, self.new("none"))
                     found = Measured(found.group, known, known)
                 return found
             case a.Value(path, kind, _, among):
@@ -369,7 +365,7 @@ class PlanCompiler:
                 with self.unseen():
                     group = (*self._each_once(items, x), *self._onward(x, path, among, far))
                 counts = each_of(x, number, g.Aggregate("COUNT", far), group)
-                known = Apply("COALESCE", (number, Literal(0)))
+                known = apply("COALESCE", number, 0)
                 return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)
             case a.Summarised(summary, path, unit, kind):
                 number, value = self.new("n"), self.new("v")
@@ -385,21 +381,21 @@ class PlanCompiler:
 
     def _value_ways(self, path: PropertyPath) -> tuple[Joined, ...]:
         """The nodes with dates that say the last step, a number: of two of them equal numbers are two."""
-        last = path.steps[-1]
+        last = path.last_step
         ways = self.vocabulary.joined.get(last.predicate, ())
-        return ways if last.direction == "forward" and any(way.is_value for way in ways) else ()
+        return ways if last.is_forward and any(way.is_value for way in ways) else ()
 
     def _amounts_at(self, measure: a.Value) -> Amounts | None:
         """What the numbers of a measure are in, where these are several units."""
-        last = measure.path.steps[-1]
-        found = self.vocabulary.amounts.get(last.predicate) if last.direction == "forward" else None
+        last = measure.path.last_step
+        found = self.vocabulary.amounts.get(last.predicate) if last.is_forward else None
         is_so = found is None or not (found.is_mixed or (measure.unit and measure.unit != found.sign))
         return None if is_so or measure.kind != "number" else found
 
     def where_measured(self, found: Measured, x: Variable, items: a.ItemSet) -> g.Optional:
         """What is measured of the items that have it: an OPTIONAL at the head of the group would pass over others."""
         with self.unseen():
-            bound = self.members(items, x) if isinstance(next(iter(found.group), None), g.Optional) else ()
+            bound = self.members(items, x) if isinstance(first_of(found.group), g.Optional) else ()
         return g.Optional((*bound, *found.group))
 
     def _compared(
@@ -434,7 +430,7 @@ class PlanCompiler:
                 value, x = self.new("n"), self.new("i")
                 if is_of_members(number) and self.group is not None:
                     some = each_of(self.group[2], value, g.Aggregate("COUNT", x), self.members(items, x))
-                    known = Apply("COALESCE", (value, Literal(0)))
+                    known = apply("COALESCE", value, 0)
                     return Measured((g.Optional((some,)),), known, known)
                 select = g.Select(((value, g.Aggregate("COUNT", x)),), self.members(items, x))
                 return Measured((select,), value, value)
@@ -467,7 +463,7 @@ class PlanCompiler:
             return Measured((g.Select(((number, of),), (rows,)),), number, number)
         known = self.new("k")  # the average of nothing is nothing, not 0
         average = g.Select(((number, of), (known, g.Aggregate("COUNT", value))), (rows,))
-        return Measured((average, g.Filter(Apply(">", (known, Literal(0))))), number, number)
+        return Measured((average, filter_by(">", known, 0)), number, number)
 
     def condition(self, condition: a.Condition) -> tuple[Group, Expression]:
         """Patterns and the expression that is true where a condition holds."""
@@ -475,17 +471,17 @@ class PlanCompiler:
             case a.Exists(items):
                 number, x = self.new("n"), self.new("i")
                 any_one = g.Select((x,), self.members(items, x), limit=1)
-                return (g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,)),), Apply(">", (number, Literal(0)))
+                return (g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,)),), apply(">", number, 0)
             case a.Compares(left, comparison, right):
                 one, other = self.number(left), self.number(right)
-                return (*one.group, *other.group), Apply(comparison, (one.key, other.key))
+                return (*one.group, *other.group), apply(comparison, one.key, other.key)
             case a.Not(inner):
                 group, holds = self.condition(inner)
-                return group, Apply("!", (holds,))
+                return group, apply("!", holds)
             case a.AllOf(conditions) | a.AnyOf(conditions):
                 parts = [self.condition(one) for one in conditions]
                 operator: g.Operator = "&&" if isinstance(condition, a.AllOf) else "||"
-                joined = parts[0][1] if len(parts) == 1 else Apply(operator, tuple(holds for _, holds in parts))
+                joined = parts[0][1] if len(parts) == 1 else apply(operator, *(holds for _, holds in parts))
                 return tuple(pattern for group, _ in parts for pattern in group), joined
             case _:
                 raise AssertionError(f"not a condition: {condition}")

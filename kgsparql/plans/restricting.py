@@ -13,7 +13,7 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, first_of, zip_equal
 from kgsparql.reading.clauses import (
     Alternatives,
     NounPhrase,
@@ -55,7 +55,7 @@ class Restricting(NamedWords):
         is_place = bool(said.verb) and all(self.texts[p] in self.lexicon.place_verbs for p in said.verb)
         if is_place and (given.classes or given.head or given.asked == "where"):
             said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")
-        if said.verb and self.texts[said.verb[0]] in self.lexicon.share_verbs and said.object is not None:
+        if said.object is not None and any(self.texts[p] in self.lexicon.share_verbs for p in said.verb[:1]):
             if not said.is_passive or said.object.quantity is None:
                 return self._shared(given, said, said.object)
             said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
@@ -63,7 +63,7 @@ class Restricting(NamedWords):
 
     def _without_others(self, one: Denotation) -> Denotation:
         way = one.path if one.how else None
-        start = next((own.start for own in parts_of(one.items, a.Ends) if own.path == way), None)
+        start = first_of(own.start for own in parts_of(one.items, a.Ends) if own.path == way)
         if way is None or start is None:
             return one.doubted(left_out("only"))
         return replace(
@@ -79,15 +79,12 @@ class Restricting(NamedWords):
             whose = Predication(verb=said.verb, light=said.light, object=said.object, more=said.more)
             others = self.restrict(replace(given, score=0.0, doubts=()), whose)
             return best(new for one in found[:_BRANCHES] for new in met(one, others[:_BRANCHES]))
-        argument = said.object if said.object is not None else said.subject
-        if argument is None:
+        if (argument := said.object or said.subject) is None:
             return self._intransitive(given, said)
-        words = (*said.verb, *self.positions(argument.chunks)) if said.preposition and given.items is not None else ()
-        if (
-            words
-            and not any(c.entities for c in argument.chunks)
-            and (stated := [*self.predicating.stated(given, words)])
-        ):
+        is_named = any(chunk.entities for chunk in argument.chunks)
+        words = (*said.verb, *self.positions(argument.chunks))
+        is_stated = said.preposition and given.items is not None and words and not is_named
+        if is_stated and (stated := [*self.predicating.stated(given, words)]):
             return stated
         if (ordered := self._quantified(given, said, argument)) is not None:
             if _is_number(argument):
@@ -148,12 +145,13 @@ class Restricting(NamedWords):
 
     def quantity_of(self, said: Predication) -> Quantity | None:
         """What something is compared with: `is above 4`, `was before 1930`, `is 4.9`."""
-        if said.object is not None and said.object.quantity is not None and not said.object.chunks:
-            return said.object.quantity
-        if said.compared is not None or said.object is None or not _is_number(said.object):
-            return said.compared.quantity if said.compared is not None else None
-        comparison = self._comparison_of(said.preposition, said.object)
-        return None if comparison is None else Quantity(comparison, said.object.chunks[-1])
+        other, compared = said.object, said.compared
+        if other is not None and other.quantity is not None and not other.chunks:
+            return other.quantity
+        if compared is not None or other is None or not _is_number(other):
+            return compared.quantity if compared is not None else None
+        comparison = self._comparison_of(said.preposition, other)
+        return comparison and Quantity(comparison, other.chunks[-1])
 
     def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
         """Films called Jaws, with the word Love in their name: those with a text in their names."""
@@ -251,10 +249,10 @@ class Restricting(NamedWords):
                 continue
             further = Predication(verb=said.verb, preposition=preposition, object=phrase)
             others = self.restrict(replace(given, score=0.0, doubts=()), further)
-            if found and not others:
-                found = [one.leaving_out(self.said_in(Predication(object=phrase))) for one in found]
+            if found and others:
+                found = best(new for one in found[:_BRANCHES] for new in met(one, others))
             else:
-                found = best(new for one in found[:_BRANCHES] for new in met(one, others)) if found else others
+                found = others or [one.leaving_out(self.said_in(Predication(object=phrase))) for one in found]
         return found
 
     def restrict_choice(self, given: Denotation, said: Restriction) -> list[Denotation]:
@@ -265,10 +263,9 @@ class Restricting(NamedWords):
                 most = Superlative(by.position, by.comparison in {">", ">="}, by.measures)
                 return self.measuring.extreme(given, said, NounPhrase(superlative=most))  # "died": by that date
             phrase = said.object
-            word = self.texts[said.verb[0]] if said.verb else ""
-            if phrase is not None and word in self.lexicon.comparatives:
-                is_largest = self.lexicon.comparatives[word].comparison == ">"
-                phrase = replace(phrase, most=(said.verb[0], is_largest))
+            word = self.lexicon.comparatives.get(self.texts[said.verb[0]]) if said.verb else None
+            if phrase is not None and word is not None:
+                phrase = replace(phrase, most=(said.verb[0], word.comparison == ">"))
                 said = Predication(light="have", object=phrase)
             if phrase is not None and (phrase.most or phrase.superlative):
                 return self.measuring.extreme(given, said, phrase)
@@ -286,12 +283,9 @@ class Restricting(NamedWords):
 
     def _in_any(self, given: Denotation, branches: Sequence[Sequence[Restriction]]) -> list[Denotation]:
         """What one of some branches is true of."""
-        parts = []
-        for branch in branches:
-            found = self.all_of(given, branch, _BRANCHES)
-            if not found or found[0].items is None:
-                return []
-            parts.append(found[0])
+        parts = [one for branch in branches for one in self.all_of(given, branch, _BRANCHES)[:1] if not one.is_free]
+        if len(parts) < len(branches):
+            return []
         either = joined(parts, a.Either(tuple(part.known for part in parts)))
         return [replace(either, classes=given.classes, asked=given.asked)]
 
@@ -306,8 +300,8 @@ class Restricting(NamedWords):
         found = []
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
-            if (denied := _denied_statement(one)) is not None:  # of what nobody says anything, it is not denied
-                found.append(denied)
+            if isinstance(one.items, a.Where) and one.items.value == TRUE:  # of what nobody says, it is not denied
+                found.append(replace(one, items=replace(one.items, value=FALSE)))
                 continue
             if given.items is None and one.items is not None:
                 kind = self._broadest_class(one.items)
@@ -328,23 +322,19 @@ class Restricting(NamedWords):
         (own,) = one.items.path.steps
         said = self.fit.label_roots(own.predicate)
         for use in self.view.uses(given.known):
-            if use.step != own and said < self.fit.label_roots(use.step.predicate):
+            if use.step != own and said < self.fit.label_roots(use.predicate):
                 names = [self.fit.text(step.predicate) for step in (own, use.step)]
                 yield rival(*map(quoted, reversed(names)))
 
     def of_no_such_thing(self, items: a.Plan) -> Iterator[Gap]:
         """Doubt that something is not so which is said of nothing like what it is asked of: studied *at* a country."""
         for part in parts(items):
-            if isinstance(part, a.Ends):
-                start, steps = part.start, part.path.steps
-            elif isinstance(part, a.Has):
-                start, steps = part.items, part.path.steps
-            else:
+            if not isinstance(part, a.Ends | a.Has):
                 continue
-            kinds = self.view.classes_in(start)
-            for step in steps:
+            kinds = self.view.classes_in(part.start if isinstance(part, a.Ends) else part.items)
+            for step in part.path.steps:
                 known = self.view.profiler.at_ends(step.predicate)
-                near, far = (known.subjects, known.objects)[:: 1 if step.direction == "forward" else -1]
+                near, far = (known.subjects, known.objects)[:: 1 if step.is_forward else -1]
                 if kinds and near and kinds.isdisjoint(near):
                     yield known_elsewhere(self.fit.text(step.predicate))
                     return
@@ -401,19 +391,13 @@ class Restricting(NamedWords):
         self, given: Denotation, phrase: NounPhrase, verb: Sequence[int], preposition: str
     ) -> list[Denotation]:
         """Those with the same genre as Jaws: along a path from it, and back to others."""
-        words = (
-            *(p for p in verb if self.texts[p] not in self.lexicon.share_verbs),
-            *self.positions(phrase.chunks),
-        )
-        found = []
+        named = [p for p in verb if self.texts[p] not in self.lexicon.share_verbs]
+        words, found = (*named, *self.positions(phrase.chunks)), list[Denotation]()
         for one in self.phrases.denotations(phrase.of)[:_BRANCHES] if phrase.of is not None else []:
-            role: Role = "subject" if verb else "of"
-            rel = Rel(words, role, preposition, keep=_KEPT)
-            unnamed = replace(rel, words=())
-            middles = self.connector.connect(one, rel) or [
-                way.leaving_out(words) for way in self.connector.connect(one, unnamed)
-            ]
-            for middle in middles:
+            rel = Rel(words, "subject" if verb else "of", preposition, keep=_KEPT)
+            middles = self.connector.connect(one, rel)
+            unnamed = [] if middles else self.connector.connect(one, replace(rel, words=()))
+            for middle in middles or [way.leaving_out(words) for way in unnamed]:
                 way = middle.path
                 others: a.ItemSet = ends(middle.known, back(way))
                 if not way.is_direct:  # a step back never leads to the start
@@ -425,17 +409,10 @@ class Restricting(NamedWords):
         """Those that share actors with Jaws."""
         said_of = [one for one in phrase.restrictions if isinstance(one, Predication)]
         of = [one.object for one in said_of if one.preposition in {"with", "of"} and one.object is not None]
-        other = next(iter([*of, *(one for _, one in said.more)]), None)
+        other = first_of([*of, *(one for _, one in said.more)])
         if other is None:
             return [given.leaving_out(said.verb)]
         return self._sharing(given, NounPhrase(chunks=phrase.chunks, of=other, same=said.verb[:1]), (), "")
-
-
-def _denied_statement(one: Denotation) -> Denotation | None:
-    """What is stated not to be so, where a set is kept by what is stated to be so."""
-    if not isinstance(one.items, a.Where) or one.items.value != TRUE:
-        return None
-    return replace(one, items=replace(one.items, value=FALSE))
 
 
 def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
@@ -443,7 +420,7 @@ def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
     nouns, last = parts[0].chunks[:-1], parts[-1].chunks
     if len(last) > 1 and last[-2].entities and not (last[-1].entities or last[-1].classes):  # German and US nationality
         are_bare = (len(part.chunks) == 1 and bool(part.chunks[0].entities) for part in parts)
-        return [replace(p, chunks=(*p.chunks, last[-1])) if one else p for p, one in zip(parts, are_bare, strict=True)]
+        return [replace(p, chunks=(*p.chunks, last[-1])) if one else p for p, one in zip_equal(parts, are_bare)]
     if not nouns or not parts[0].chunks[-1].entities or parts[0].of is not None:
         return list(parts)
     bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=(*nouns, *part.chunks)) for part in parts]

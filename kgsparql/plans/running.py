@@ -40,7 +40,7 @@ from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import duration_of
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, Triple, whole_number
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Row, Term, Triple, distinct, first_of, whole_number
 from kgsparql.schema.amounts import unit_text
 from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 
@@ -93,13 +93,13 @@ class Computed:
     plan: a.Plan
     query: Query
     columns: tuple[str, ...]
-    rows: tuple[tuple[Term | None, ...], ...]
+    rows: tuple[Row, ...]
     facts: tuple[Triple, ...]
     all_facts: bool
     is_cut: bool
     empty_part: a.ItemSet | None = None
     left_out: tuple[LeftOut, ...] = ()
-    measured: tuple[Term | None, ...] = ()
+    measured: Row = ()
     compared: Compared | None = None
     unread: str = ""
     uncounted: tuple[IRI, int] | None = None
@@ -137,14 +137,14 @@ class Computed:
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms of all rows, each once."""
-        return tuple(dict.fromkeys(filter(None, chain(*self.rows))))
+        return distinct(filter(None, chain(*self.rows)))
 
     @property
     def items(self) -> tuple[Term, ...]:
         """The items of a set, in their order."""
         if not isinstance(self.plan, a.ItemSet):
             return ()
-        return tuple(dict.fromkeys(row[0] for row in self.rows if row[0] is not None))
+        return distinct(row[0] for row in self.rows if row[0] is not None)
 
 
 def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | None = None) -> Computed:
@@ -168,37 +168,36 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     if isinstance(plan, a.Top):  # the value is evidence, and no column
         best = {solution.get(ITEM.name): solution.get(VALUE.name) for solution in reversed([*found])}
     if isinstance(plan, a.Top | a.ItemTable):  # what they are ordered by is no column
-        rows = tuple(dict.fromkeys(rows))
+        rows = distinct(rows)
     if isinstance(plan, a.Condition):
         rows = tuple(tuple(map(_as_boolean, row)) for row in rows)
     rows = tuple(_with_durations(plan, rows))
-    beside = _BesideValue(graph)
-    facts, are_all = _facts_of(plan, beside, own)
+    beside = _BesideValue(graph, own)
+    facts, are_all = _facts_of(plan, beside)
     if not isinstance(plan, a.Top | a.Table):
         place = _list_places(plan, facts, own).get  # else by name: the same on every engine
         rows = tuple(sorted(rows, key=lambda r: (place(r[0], 0), isinstance(r[0], BlankNode), str(r[0]))))
-    shown = not isinstance(plan, a.ItemTable) or plan.shows_items
+    first, bare = int(isinstance(plan, a.ItemTable) and not plan.shows_items), [row[1:] for row in rows]
     is_cut = not found.complete or len(rows) == MOST_ROWS
-    compared = (
-        _best_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None
-    )
+    compared = _best_compared(plan, [*best], beside, is_small=are_all) if isinstance(plan, a.Top) and best else None
     next_to, alone = _next_to(plan), with_group_items(plan)
     is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
-        plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
-        rows=rows if shown else _without_items(rows), facts=facts, all_facts=are_all, is_cut=is_cut,
-        empty_part=_first_empty(alone, beside, own) if is_nothing else None,
+        plan=plan, query=query, columns=tuple(columns.values())[first:],
+        rows=rows if not first else tuple(bare) if len(columns) > 2 else distinct(bare),
+        facts=facts, all_facts=are_all, is_cut=is_cut,
+        empty_part=_first_empty(alone, beside) if is_nothing else None,
         left_out=found_left_out(alone, beside.select, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=compared, unread=beside.failed or found.missing,
-        tied=_tied_with_last(plan, beside, own), multiplied=_columns_multiplied(plan, rows),
-        retired=_left_out_by(a.Current, alone, beside, own), twins=_left_out_by(a.Once, alone, beside, own),
+        tied=_tied_with_last(plan, beside), multiplied=_columns_multiplied(plan, rows),
+        retired=_left_out_by(a.Current, alone, beside), twins=_left_out_by(a.Once, alone, beside),
         units=_units_of(rows, facts, own) if isinstance(plan, a.ItemSet) else {},
-        directly=None if next_to is None else _number_of(beside.select(compiled(next_to, vocabulary=own))),
+        directly=None if next_to is None else beside.number_of(next_to),
     )  # fmt: skip
 
 
-def every_row(found: Computed, graph: OxigraphGraph) -> Iterator[tuple[Term | None, ...]]:
+def every_row(found: Computed, graph: OxigraphGraph) -> Iterator[Row]:
     """Yield all rows of a table that was cut, as the engine finds them anew: few are in memory at once."""
     select = replace(found.query.made_of, limit=getattr(found.plan, "limit", None))
     solutions = graph.stream(g.select_query("rows", select))
@@ -220,9 +219,9 @@ def with_shares_counted(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVo
     return cast("a.Plan", mapped(plan, counted))
 
 
-def _tied_with_last(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
+def _tied_with_last(plan: a.Plan, beside: _BesideValue) -> int:
     """Count what has the value of the last of the first so many, and is not among them."""
-    top, by = next((part for part in parts_of(plan, a.Top) if part.number > 1), None), VALUE.name
+    top, by = first_of(part for part in parts_of(plan, a.Top) if part.number > 1), VALUE.name
     if isinstance(plan, a.ItemTable | a.Grouped) and plan.order_by and plan.limit:
         columns = plan.measured if isinstance(plan, a.ItemTable) else plan.columns
         by = f"column{[one.name for one in columns].index(plan.order_by if isinstance(plan.order_by, str) else '')}"
@@ -232,17 +231,17 @@ def _tied_with_last(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabula
     else:
         return 0
     each: dict[Any, Term | None] = {}
-    for place, row in enumerate(graph.select(compiled(more, vocabulary=vocabulary))):
+    for place, row in enumerate(beside.rows_of(more)):
         each.setdefault(row.get(ITEM.name) if by == VALUE.name else place, row.get(by))
     values = [*each.values()]
     return values[number:].count(values[number - 1]) if values[number:] else 0
 
 
-def _columns_multiplied(plan: a.Plan, rows: Sequence[tuple[Term | None, ...]]) -> tuple[str, ...]:
+def _columns_multiplied(plan: a.Plan, rows: Sequence[Row]) -> tuple[str, ...]:
     """Find two columns of a table of which an item has several values each, and a row for each pair of these."""
     columns = plan.columns if isinstance(plan, a.ItemTable) else ()
     apart = [i for i, one in enumerate(columns, 1) if isinstance(one.measure, a.Value)]
-    each: dict[Term | None, list[tuple[Term | None, ...]]] = defaultdict(list)
+    each: dict[Term | None, list[Row]] = defaultdict(list)
     for row in rows if len(apart) > 1 else ():
         each[row[0]].append(row)
     for own in (own for own in each.values() if len(own) > 3):
@@ -253,21 +252,13 @@ def _columns_multiplied(plan: a.Plan, rows: Sequence[tuple[Term | None, ...]]) -
     return ()
 
 
-def _without_items(rows: Sequence[tuple[Term | None, ...]]) -> tuple[tuple[Term | None, ...], ...]:
-    """The rows of a table without its items: of one column, each value once."""
-    values = (row[1:] for row in rows)
-    return tuple(values if len(rows[:1]) and len(rows[0]) > 2 else dict.fromkeys(values))
-
-
-def _left_out_by(form: type[a.Current | a.Once], plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> int:
+def _left_out_by(form: type[a.Current | a.Once], plan: a.Plan, beside: _BesideValue) -> int:
     """Count what a plan leaves out for being deprecated, or the same as another."""
     left_out = (a.Count(a.Minus(part.items, part)) for part in parts_of(plan, form))
-    return sum(_number_of(graph.select(compiled(one, vocabulary=vocabulary))) or 0 for one in left_out)
+    return sum(beside.number_of(one) or 0 for one in left_out)
 
 
-def _units_of(
-    rows: Iterable[tuple[Term | None, ...]], facts: Iterable[Triple], vocabulary: GraphVocabulary
-) -> dict[Term, str]:
+def _units_of(rows: Iterable[Row], facts: Iterable[Triple], vocabulary: GraphVocabulary) -> dict[Term, str]:
     """The units that stand beside the numbers of some rows, each with one."""
     ways, numbers = {by for own in vocabulary.amounts.values() for by in own.beside}, {row[0] for row in rows}
     said = [(fact.subject, unit_text(fact.object)) for fact in facts if fact.predicate in ways]
@@ -278,7 +269,7 @@ def _units_of(
     return {number: text for number, (text, *others) in found.items() if not others}
 
 
-def _with_durations(plan: a.Plan, rows: Iterable[tuple[Term | None, ...]]) -> Iterator[tuple[Term | None, ...]]:
+def _with_durations(plan: a.Plan, rows: Iterable[Row]) -> Iterator[Row]:
     """The same rows, with totals, averages and differences of amounts of time as durations."""
     table = getattr(plan, "columns", None)
     measures: list[Any] = [plan] if table is None else [one.measure for one in table]
@@ -304,7 +295,7 @@ def _next_to(plan: a.Plan) -> a.Count | None:
 
 
 def _number_of(found: Solutions) -> int | None:
-    return next((whole_number(one[VALUE.name]) for one in found if VALUE.name in one), None)
+    return first_of(whole_number(one[VALUE.name]) for one in found if VALUE.name in one)
 
 
 @dataclass(slots=True)
@@ -312,7 +303,16 @@ class _BesideValue:
     """Asks a graph for what is told beside a value; an endpoint that fails at it is not asked for more of it."""
 
     graph: KnowledgeGraph
+    vocabulary: GraphVocabulary
     failed: str = ""
+
+    def rows_of(self, plan: a.Plan, most: int = MOST_ROWS) -> Solutions:
+        """Run the query of a plan."""
+        return self.select(compiled(plan, vocabulary=self.vocabulary, limit=most))
+
+    def number_of(self, plan: a.Count) -> int | None:
+        """Count the items of a set, where that is told."""
+        return _number_of(self.rows_of(plan))
 
     def select(self, query: Query) -> Solutions:
         try:
@@ -337,46 +337,42 @@ def _columns_of(plan: a.Plan) -> dict[str, str]:
     return {ITEM.name: "item"} if isinstance(plan, a.ItemSet) else {VALUE.name: "value"}
 
 
-def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
+def _facts_of(plan: a.Plan, beside: _BesideValue) -> tuple[tuple[Triple, ...], bool]:
     """The triples that a plan rests on, each once, and whether these are all."""
-    queries: list[Witnesses] = [*witnesses(plan, vocabulary=vocabulary, limit=MOST_FACTS)]
-    kinds = [part.of for part in parts_of(plan, a.Instances) if vocabulary.narrower]
-    queries += map(partial(subclass_facts, vocabulary=vocabulary), dict.fromkeys(kinds))
+    own, queries = beside.vocabulary, list[Witnesses](witnesses(plan, vocabulary=beside.vocabulary))
+    kinds = [part.of for part in parts_of(plan, a.Instances) if own.narrower]
+    queries += map(partial(subclass_facts, vocabulary=own), dict.fromkeys(kinds))
     triples: dict[Triple, None] = {}
     are_all = True
     for witness in queries:
-        found = graph.select(witness.query)
+        found = beside.select(witness.query)
         are_all &= found.complete and len(found) < MOST_FACTS
         for solution in found:
             triples.update(dict.fromkeys(witness.triples(solution)))
     return tuple(sorted(triples, key=str)), are_all
 
 
-def _best_compared(
-    plan: a.Top, best: Sequence[Term | None], graph: _BesideValue, vocabulary: GraphVocabulary, *, is_small: bool
-) -> Compared:
+def _best_compared(plan: a.Top, best: Sequence[Term | None], beside: _BesideValue, *, is_small: bool) -> Compared:
     """Tell what the best of a set are the best of; an endpoint is not asked for the next of a large set."""
     named = tuple(item for item in best if isinstance(item, IRI | Literal))
     following: dict[Term, Term | None] = {}
     size = 0
-    if (is_small or not graph.graph.is_remote) and len(named) == len(best) <= _MOST_BESIDE:
+    if (is_small or not beside.graph.is_remote) and len(named) == len(best) <= _MOST_BESIDE:
         others = a.Top(a.Minus(plan.items, a.Items(named)), plan.measure, 1, plan.largest)
-        found = graph.select(compiled(others, vocabulary=vocabulary, limit=_MOST_NEXT))
+        found = beside.rows_of(others, _MOST_NEXT)
         following = {row[ITEM.name]: row.get(VALUE.name) for row in found if ITEM.name in row}
-        counted = graph.select(compiled(a.Count(plan.items), vocabulary=vocabulary))
-        count = term_text(next(iter(counted), {}).get(VALUE.name))
-        size = int(count) if count.isdecimal() else 0
+        size = beside.number_of(a.Count(plan.items)) or 0
     next_named = tuple(item for item in following if isinstance(item, IRI | Literal))
     facts = []
     for some in (named, next_named):
         own = a.Top(a.Both((plan.items, a.Items(some[:_MOST_BESIDE]))), plan.measure, 1, plan.largest)
-        witness, *_ = witnesses(own, vocabulary=vocabulary, limit=_MOST_BESIDE)
-        solutions = graph.select(witness.query) if some else ()
-        facts.append(tuple(dict.fromkeys(triple for solution in solutions for triple in witness.triples(solution))))
+        witness, *_ = witnesses(own, vocabulary=beside.vocabulary, limit=_MOST_BESIDE)
+        solutions = beside.select(witness.query) if some else ()
+        facts.append(distinct(triple for solution in solutions for triple in witness.triples(solution)))
     return Compared(tuple(following.items()), size, (facts[0], facts[1]))
 
 
-def rows_from_facts(plan: a.Plan, query: Query, facts: Iterable[Triple]) -> tuple[tuple[Term | None, ...], ...]:
+def rows_from_facts(plan: a.Plan, query: Query, facts: Iterable[Triple]) -> tuple[Row, ...]:
     """Return the rows that the query of a plan gives on a few triples alone."""
     store = Store()
     store.extend(Quad(*fact) for fact in facts)
@@ -398,11 +394,11 @@ def _as_boolean(term: Term | None) -> Term | None:
     return {"1": Literal(value=True), "0": Literal(value=False)}.get(term_text(term), term)
 
 
-def _first_empty(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> a.ItemSet | None:
+def _first_empty(plan: a.Plan, beside: _BesideValue) -> a.ItemSet | None:
     """The innermost part of a plan that has no items: where the plan ran dry."""
     sets = [part for part in parts(plan) if isinstance(part, a.ItemSet) and not isinstance(part, a.Items)]
     for part in reversed(sets):
-        found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
+        found = beside.rows_of(a.Exists(part))
         if not found.complete:
             return None
         if not found or term_text(_as_boolean(next(iter(found)).get(VALUE.name))) == "false":

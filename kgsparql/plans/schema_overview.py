@@ -19,7 +19,18 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.set_profile import Profiler, unit_of
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri, iris_in, normalised, parse_term, printable
+from kgsparql.rdf.terms import (
+    IRI,
+    BlankNode,
+    Term,
+    as_iri,
+    distinct,
+    iris_in,
+    normalised,
+    parse_term,
+    printable,
+    zip_equal,
+)
 from kgsparql.rdf.vocabulary import ASKED_OF_ONTOLOGIES, OF_ONTOLOGIES, SUBCLASS_OF, UNWALKED
 from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.kinds import NamedKinds, predicate_of_things
@@ -196,7 +207,7 @@ class _Reader:
             for kind, own in things.items():
                 by = [self._term(p) for p in naming if 2 * sum((one, p) in named for one in own) >= len(own) > 0]
                 also = self._also(called(kind), self._nouns.get(kind, ()))
-                examples = tuple(dict.fromkeys(map(called, own)))[:_EXAMPLES]
+                examples = distinct(map(called, own))[:_EXAMPLES]
                 yield SchemaKind(
                     self._term(kind), called(kind), also, counts[kind], "".join(by[:1]), examples, kind.value
                 )
@@ -218,7 +229,7 @@ class _Reader:
         self.more_relations = len(wanted[MOST_RELATIONS:])
         for some in in_parts(wanted[:MOST_RELATIONS], _TOGETHER):
             pairs = {one: own for one, own in self._profiler.pairs_along(some, most=most).items() if own}
-            ends = {one: [*zip(*own[:_TYPED], strict=True)] for one, own in pairs.items()}
+            ends = {one: [*zip_equal(*own[:_TYPED])] for one, own in pairs.items()}
             every = {*chain(*chain(*ends.values()))}
             types = self._profiler.classes_of(iris_in(every))
             for kind, things in self._things.items():

@@ -25,11 +25,11 @@ from kgsparql.plans.implied_facts import (
 from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.type_check import PLACE, UNITS, is_back_from_container, without_ranking
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Apply, Variable
+from kgsparql.rdf.graph_patterns import Variable, apply
 from kgsparql.rdf.literals import OF_RDF
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iris_in, local_name
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, iris_in, local_name, zip_equal
 from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
@@ -76,6 +76,11 @@ class PredicateUse:
     def path(self) -> PropertyPath:
         """The predicate as a path of one step."""
         return self.step.path
+
+    @property
+    def predicate(self) -> IRI:
+        """The predicate, whichever way it is walked."""
+        return self.step.predicate
 
 
 @frozen
@@ -163,7 +168,7 @@ class Profiler:
                 (shared if self.common is not None and _is_of_class(one) else own).append(one)
         if self.common is not None and shared:
             self.common.look_at(shared)
-            profiles.update(zip(shared, map(self.common.known.profiles.__getitem__, shared), strict=True))
+            profiles.update(zip_equal(shared, map(self.common.known.profiles.__getitem__, shared)))
         for some in in_parts(own, _TOGETHER):
             self._look_at(some)
 
@@ -223,7 +228,7 @@ class Profiler:
 
     def _first(self, items: a.ItemSet) -> g.Select:
         x = Variable("x")
-        return g.Select((x,), (self._any(items),), order=((Apply("STR", (x,)), False),), limit=ITEMS)
+        return g.Select((x,), (self._any(items),), order=((apply("STR", x), False),), limit=ITEMS)
 
     def with_broader(self, kinds: Iterable[IRI]) -> tuple[IRI, ...]:
         """Classes, then those above them: one query for all that were not looked at before."""
@@ -237,7 +242,7 @@ class Profiler:
         for some in in_parts(new, _TOGETHER):
             self._look_above(some)
         above = (kind for one in own for kind in sorted(self.known.broader[one], key=str))
-        return tuple(dict.fromkeys((*own, *above)))
+        return distinct((*own, *above))
 
     def _look_above(self, kinds: Sequence[IRI]) -> None:
         """Read the classes above some classes."""
@@ -277,7 +282,7 @@ class Profiler:
             for step, use in uses_of[one].items():
                 if step.predicate not in self.unwalked and not PLACE.match(step.predicate.value):
                     share, kinds = use.having / len(terms[one]), _common_classes(use.ends, classes)
-                    amounts = self.vocabulary.amounts.get(step.predicate) if step.direction == "forward" else None
+                    amounts = self.vocabulary.amounts.get(step.predicate) if step.is_forward else None
                     kind = kind_at_end(use.ends) if amounts is None else "number"
                     unit = UNITS.get(kind) or (amounts.sign if amounts else unit_of(step.predicate, use.ends))
                     uses.append(PredicateUse(step, kind, share, use.most, use.ends, kinds, unit))
@@ -327,18 +332,18 @@ class Profiler:
         add_values(facts, patterns, self.graph, self.vocabulary)
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
             add_restricted(iris_in(terms), own, self.graph, self.direction)
-        for items, own in zip(asked, facts, strict=True):
+        for items, own in zip_equal(asked, facts):
             ways = (LIST_FIRST, *(step.predicate for step in own if is_back_from_container(step)))
             if found_in := iris_in(chain(*(own.pop(Step(one, "inverse"), ()) for one in ways))):
                 self.known.in_lists.add(items)
                 add_list_owners(found_in, own, ways, self.graph)
         if solutions.complete and len(solutions) < MOST_OF_EACH:  # these are all that there are
-            for (items, (_, only)), own in zip(asked.items(), facts, strict=True):
+            for (items, (_, only)), own in zip_equal(asked.items(), facts):
                 if isinstance(items, a.Items) and len(items.terms) <= ITEMS and only is None:
                     for step, led_to in own.items():
                         far = _first_by_name(set[Term]().union(*led_to.values()))
                         self.known.samples[a.Ends(items, step.path)] = far
-        return dict(zip(asked, facts, strict=True))
+        return dict(zip_equal(asked, facts))
 
     def _some(self, items: a.ItemSet, terms: Sequence[Term], x: Variable) -> g.Pattern:
         """Patterns of the items that are looked at."""
@@ -349,15 +354,13 @@ class Profiler:
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones; none of a Wikibase, whose ``rdf:type`` says nothing."""
         is_said = not self.graph.profile.external_ids and self.graph.held(frozenset(self.vocabulary.kinds))
-        wanted = tuple(dict.fromkeys(terms)) if is_said else ()
+        wanted = distinct(terms) if is_said else ()
         x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
         for some in in_parts(wanted, 400):
-            facts = [g.Fact(x, predicate, kind) for predicate in self.vocabulary.kinds]
-            either = facts[0] if len(facts) == 1 else g.Union(tuple((fact,) for fact in facts))
-            group = (g.Values(x, tuple(some)), either)
-            select = g.Select((x, kind), group, distinct=True, limit=10_000)
-            for solution in self.graph.select(g.select_query("classes", select)):
+            facts = [(g.Fact(x, predicate, kind),) for predicate in self.vocabulary.kinds]
+            group = (g.Values(x, tuple(some)), *g.any_of(facts))
+            for solution in g.found(self.graph, "classes", (x, kind), group, distinct=True, limit=10_000):
                 if isinstance(solution["c"], IRI):
                     found[solution["x"]].add(solution["c"])
         return found
@@ -389,7 +392,7 @@ class Profiler:
         return found
 
     def _ends_of(self, found: Sequence[tuple[Term, Term]], kinds: Mapping[Term, set[IRI]]) -> PredicateEnds:
-        subjects = list(dict.fromkeys(one for one, _ in found))
+        subjects = distinct(one for one, _ in found)
         objects = [one for one in dict.fromkeys(other for _, other in found) if not isinstance(one, Literal)]
         counts = [Counter(kind for one in ends for kind in kinds.get(one, ())) for ends in (subjects, objects)]
         common = {kind for kind, number in counts[0].items() if number > _ALIKE * len(subjects)}

@@ -22,10 +22,12 @@ from kgsparql.plans.denotation import (
 )
 from kgsparql.plans.in_order import Ordering
 from kgsparql.plans.measuring import summarised
+from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import first_of, zip_equal
 from kgsparql.reading.clauses import NounPhrase, Predication, Restriction, Superlative, relations
 from kgsparql.reading.gaps import left_out_at, uncomputed
 
@@ -33,12 +35,13 @@ _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
 _COLUMN = "value"
 
 
-class TablePlanner:
+class TablePlanner(NamedWords):
     """Plans the tables of one question: a row for each item of a set, with what is asked of it."""
 
     def __init__(self, phrases: Phrases) -> None:
-        self.phrases, self.question = phrases, phrases.question
-        self.fit, self.lexicon, self.ordering = phrases.fit, phrases.lexicon, Ordering(phrases)
+        super().__init__(phrases.connector, phrases.question)
+        self.phrases, self.measuring, self.predicating = phrases, phrases.measuring, phrases.predicating
+        self.ordering = Ordering(phrases)
 
     def plan(self, each: NounPhrase) -> PlannedReading:
         """The likeliest table, or one number where something is summed up over all of it."""
@@ -71,9 +74,9 @@ class TablePlanner:
     def _keys(self, each: NounPhrase) -> list[Denotation]:
         """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
         found = self.phrases.denotations(each)[:_KEYS]
-        named = [own for one in found if one.is_free and (own := self.phrases.word_set(one)) is not None]
+        named = [own for one in found if one.is_free and (own := self.word_set(one)) is not None]
         is_class = each.head is not None and bool(each.head.classes)
-        classes = self.phrases.predicating.settled_of(found)
+        classes = self.predicating.settled_of(found)
         return named if named and not is_class else classes or named
 
     # --- the best of each
@@ -95,15 +98,15 @@ class TablePlanner:
     def _best_of(
         self, key: Denotation, things: NounPhrase, by: NounPhrase, extreme: Superlative
     ) -> Iterator[PlannedReading]:
-        for thing in self.phrases.predicating.settled_of(self.phrases.denotations(things))[:_KEYS]:
+        for thing in self.phrases.settled(things)[:_KEYS]:
             if isinstance(key.known, a.Ends) and (way := _way_back(key.known, thing.items)) is not None:
                 ways = [(key, back(way))]
             else:
                 rel = Rel(preposition="of", wanted=thing)
-                found = self.phrases.connector.connect(key, rel)[:_TRIED]
+                found = self.connector.connect(key, rel)[:_TRIED]
                 ways = [(one, back(one.path)) for one in found]
-            positions = self.phrases.positions(by.chunks) if by.chunks != things.chunks else ()
-            options = self.phrases.measuring.measures(thing, positions, extreme.measures, counts=bool(positions))
+            positions = self.positions(by.chunks) if by.chunks != things.chunks else ()
+            options = self.measuring.measures(thing, positions, extreme.measures, counts=bool(positions))
             for one, path in ways:
                 for option in options[:1]:
                     plan = a.BestOfEach(thing.known, path, option.measure, extreme.is_largest != option.is_turned)
@@ -124,9 +127,9 @@ class TablePlanner:
         phrase, fit = self.question.phrase, self.fit
         if phrase.restrictions and not all(isinstance(one, Predication) and one.light for one in phrase.restrictions):
             return
-        positions = self.phrases.positions(phrase.chunks)
-        called = {root(word) for word in (*self.lexicon.count_words, *self.phrases.connector.at(positions))}
-        near = [one for one in self.phrases.measuring.measures(key, positions) if one.path.is_direct]
+        positions = self.positions(phrase.chunks)
+        called = {root(word) for word in (*self.lexicon.count_words, *self.connector.at(positions))}
+        near = [one for one in self.measuring.measures(key, positions) if one.path.is_direct]
         for option in near[:_TRIED]:
             own = fit.label_roots(option.last)
             if own <= called and not own.isdisjoint(map(root, self.lexicon.count_words)):
@@ -134,12 +137,12 @@ class TablePlanner:
 
     def _counted(self, key: Denotation, each: NounPhrase, phrase: NounPhrase) -> Iterator[tuple[Denotation, a.Measure]]:
         """What is counted of each item of a set, along a path that is said or goes without saying."""
-        said = next((one for one in phrase.restrictions if isinstance(one, Predication) and _has(one, each)), None)
+        said = first_of(one for one in phrase.restrictions if isinstance(one, Predication) and _has(one, each))
         if said is None:
             return
         rest = tuple(one for one in phrase.restrictions if one is not said)
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
-        for thing in self.phrases.predicating.settled_of(things) or things:
+        for thing in self.predicating.settled_of(things) or things:
             if not said.verb and (back := _way_back(key.known, thing.items)) is not None:
                 yield replace(key, score=key.score + thing.score, doubts=thing.doubts), a.HowMany(back, thing.items)
                 continue  # the diets that recipes have: how many recipes each
@@ -151,9 +154,9 @@ class TablePlanner:
 
     def _several_summaries(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
         """Several numbers of each, side by side: `the average and maximum age for each type`."""
-        tables = [next(self._summaries(key, each, one), None) for one in self.question.columns]
+        tables = [first_of(self._summaries(key, each, one)) for one in self.question.columns]
         columns: list[a.Column] = []
-        for one, noun in zip(tables, self.question.columns, strict=True):
+        for one, noun in zip_equal(tables, self.question.columns):
             if one is None or not isinstance(one.plan, a.ItemTable) or one.plan.items != key.known:
                 return
             columns.append(replace(one.plan.columns[0], name=self._summary_name(noun)))
@@ -162,7 +165,7 @@ class TablePlanner:
 
     def _summary_name(self, noun: NounPhrase) -> str:
         """What a number is called as it is asked for: `average age`."""
-        word = self.phrases.texts[noun.summary[0]] if noun.summary else ""
+        word = self.texts[noun.summary[0]] if noun.summary else ""
         return f"{word} {' '.join(chunk.text for chunk in noun.chunks)}".strip()
 
     def _side_by_side(self, found: Denotation) -> PlannedReading:
@@ -170,8 +173,8 @@ class TablePlanner:
         columns: list[a.Column] = []
         left: list[int] = []
         for noun in self.question.columns:
-            positions = self.phrases.positions([*noun.chunks, *(noun.of.chunks if noun.of is not None else ())])
-            options = [one.measure for one in self.phrases.measuring.measures(found, positions) if one.kind == "number"]
+            positions = self.positions([*noun.chunks, *(noun.of.chunks if noun.of is not None else ())])
+            options = [one.measure for one in self.measuring.measures(found, positions) if one.kind == "number"]
             counted = None if options else self._column_counted(found, noun)
             if not (options or counted) or noun.summary is None:
                 left += positions
@@ -196,12 +199,12 @@ class TablePlanner:
             bare = replace(owner, restrictions=tuple(one for one in owner.restrictions if not _has(one, each)))
             things = [one for one in self.phrases.denotations(bare)[:_COUNTED] if not one.is_free]
             rels = [Rel(preposition="of", wanted=thing) for thing in things]
-            ways = [(one, one.path) for rel in rels for one in self.phrases.connector.connect(key, rel)[:_TRIED]]
+            ways = [(one, one.path) for rel in rels for one in self.connector.connect(key, rel)[:_TRIED]]
         if back is not None and (owner is None or any(one.known == of for one in things)):
             ways, start = [(key, back)], Denotation(of)  # the diets that recipes have: of the recipes of each
         for one, way in ways:
             measured = start if start is not key or owner is None else Denotation(ends(key.known, way))
-            for option in self.phrases.measuring.measures(measured, self.phrases.positions(phrase.chunks))[:_TRIED]:
+            for option in self.measuring.measures(measured, self.positions(phrase.chunks))[:_TRIED]:
                 if isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.path.steps))
                     measure = summarised(summary, option.measure, path)
@@ -219,15 +222,12 @@ class TablePlanner:
             kept += () if nouns else (said,)
         if not columns:
             return None
-        found = self.phrases.denotations(replace(phrase, restrictions=kept))
+        found, stand = self.phrases.settled(replace(phrase, restrictions=kept))[:_KEYS], bool(self.question.columns)
         if all(one.summary for one in columns):
-            rows = [self._side_by_side(one) for one in self.phrases.predicating.settled_of(found)[:_KEYS]]
+            rows = map(self._side_by_side, found)
             return max(rows, key=lambda own: (not own.doubts, own.score), default=None)
-        stand = bool(self.question.columns)
-        tables = [
-            self._columns(one, columns, names_stand=stand) for one in self.phrases.predicating.settled_of(found)[:_KEYS]
-        ]
-        if not self.question.columns and not all(one.is_theirs for one in columns):  # else they are kept by it
+        tables = [self._columns(one, columns, names_stand=stand) for one in found]
+        if not (stand or all(one.is_theirs for one in columns)):  # else they are kept by it
             tables = [own for own in tables if not own.doubts and not _leads_to_items(own.plan)]
         return max(tables, key=lambda own: own.score, default=None)
 
@@ -240,7 +240,7 @@ class TablePlanner:
         for one in nouns:  # with symbol, not with a child: no thing that one may have or not
             known = [chunk for chunk in one.chunks if chunk.entities or chunk.classes or chunk.is_value]
             is_thing = not one.chunks or known or one.is_negated
-            is_thing = is_thing or self.phrases.texts[one.chunks[0].start - 1] in indefinites
+            is_thing = is_thing or self.texts[one.chunks[0].start - 1] in indefinites
             is_kept_by = one.quantity or one.restrictions or one.most or one.superlative
             if is_kept_by or (is_thing and not one.is_theirs):
                 return ()
@@ -254,7 +254,7 @@ class TablePlanner:
         made: dict[str, a.Column] = {}
         left: list[int] = []
         is_hidden = stood = False
-        kinds = key.classes or self.phrases.view.classes_in(key.known)
+        kinds = key.classes or self.view.classes_in(key.known)
         for noun in columns:
             column = self._column_asked(key, noun) if noun.asked else self._column_counted(key, noun)
             if column is not None:
@@ -264,10 +264,10 @@ class TablePlanner:
                 continue
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
             said = (p for one in relations(noun.restrictions) for p in one.verb)
-            verbs = (p for p in said if self.phrases.texts[p] not in self.lexicon.light_words)
+            verbs = (p for p in said if self.texts[p] not in self.lexicon.light_words)
             own = [one for one in noun.chunks if kinds.isdisjoint(one.classes)] or noun.chunks  # a singer's name
-            positions = (*self.phrases.positions([*own, *whose]), *verbs)
-            texts = self.phrases.connector.at(positions)
+            positions = (*self.positions([*own, *whose]), *verbs)
+            texts = self.connector.at(positions)
             others = [text for text in texts if root(text) not in self.fit.roots_of(kinds)]
             is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
             stands = is_name and self.lexicon.id_words.isdisjoint(texts)  # a name, without a predicate, is in its row
@@ -287,9 +287,9 @@ class TablePlanner:
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
         """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
-        for one in self.phrases.predicating.settled_of(self.phrases.denotations(asked))[:1]:
-            uses = (use for use in self.phrases.view.uses(key.known) if one.how and use.path == one.path)
-            if not one.doubts and (use := next(uses, None)) is not None:
+        for one in self.phrases.settled(asked)[:1]:
+            uses = (use for use in self.view.uses(key.known) if one.how and use.path == one.path)
+            if not one.doubts and (use := first_of(uses)) is not None:
                 return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
         return None
 
@@ -299,15 +299,15 @@ class TablePlanner:
         if chunk not in self.lexicon.count_words or noun.of is None:
             return None
         name = f"{chunk} of {noun.of.head.text}" if noun.of.head is not None else chunk
-        for thing in self.phrases.predicating.settled_of(self.phrases.denotations(noun.of))[:_COUNTED]:
+        for thing in self.phrases.settled(noun.of)[:_COUNTED]:
             if (path := _way_back(key.known, thing.items)) is not None:
                 return a.Column(name, a.HowMany(path, thing.items), optional=True)
-            ways = self.phrases.connector.connect(key, Rel(preposition="of", wanted=thing))
+            ways = self.connector.connect(key, Rel(preposition="of", wanted=thing))
             for one in [one for one in ways[:1] if one.doubts == key.doubts]:
-                return a.Column(name, a.HowMany(one.how[-1].path, thing.items), optional=True)
-        options = self.phrases.measuring.measures_at(key, self.phrases.positions(noun.of.chunks))
+                return a.Column(name, a.HowMany(one.path, thing.items), optional=True)
+        options = self.measuring.measures_at(key, self.positions(noun.of.chunks))
         counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
-        return next((a.Column(name, measure, optional=True) for measure in counts), None)
+        return first_of(a.Column(name, measure, optional=True) for measure in counts)
 
     def _is_key(self, noun: NounPhrase) -> bool:
         """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
@@ -318,12 +318,12 @@ class TablePlanner:
     def _column(self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool) -> a.Column | None:
         """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
         noun = texts[-1] if texts else ""
-        uses = [use for use in self.phrases.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
-        kinds = self.fit.roots_of(self.phrases.view.classes_in(items)) if is_name else frozenset()
-        own = {use: self.fit.label_roots(use.step.predicate) - kinds for use in uses}  # the `document id` of documents
+        uses = [use for use in self.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
+        kinds = self.fit.roots_of(self.view.classes_in(items)) if is_name else frozenset()
+        own = {use: self.fit.label_roots(use.predicate) - kinds for use in uses}  # the `document id` of documents
         uses = [use for use in uses if not is_name or own[use] == {root(noun)}]
-        self.fit.compare(texts, [use.step.predicate for use in uses])
-        fits = [(self.fit.whole(texts, use.step.predicate), use) for use in uses]
+        self.fit.compare(texts, [use.predicate for use in uses])
+        fits = [(self.fit.whole(texts, use.predicate), use) for use in uses]
         named = sorted(
             ((fit * len(texts) + use.share, str(use.step), fit, use) for fit, use in fits if fit), reverse=True
         )
@@ -331,19 +331,19 @@ class TablePlanner:
         if not named or rivals:  # which date?
             return None
         use = named[0][3]
-        measure = self.phrases.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
+        measure = self.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         return a.Column(self._column_name(use), measure, optional=True)
 
     def _column_name(self, use: PredicateUse) -> str:
         """What a column is called, with the unit that numbers of several units are converted into."""
-        amounts = self.phrases.view.profiler.vocabulary.amounts.get(use.step.predicate)
+        amounts = self.view.vocabulary.amounts.get(use.predicate)
         unit = f" ({use.unit})" if amounts is not None and amounts.is_mixed else ""
-        return f"{self.fit.text(use.step.predicate)}{unit}"
+        return f"{self.fit.text(use.predicate)}{unit}"
 
     def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column | None]:
         """The columns that one word stands for, such as `dimensions`, where no predicate is called so."""
         group = self.lexicon.groups.get(" ".join(texts), ())
-        if group and any(self.fit.says(texts[0], self.fit.text(o)) for o in self.phrases.view.predicates_called(texts)):
+        if group and any(self.fit.says(texts[0], self.fit.text(o)) for o in self.view.predicates_called(texts)):
             return []
         return [one for word in group if (one := self._column(items, [word], is_name=True)) is not None]
 
@@ -352,11 +352,11 @@ class TablePlanner:
         if noun.head is None or not noun.head.classes:
             return None
         rel = Rel(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
-        ways = (one for one in self.phrases.connector.connect(key, rel) if one.doubts == key.doubts)
+        ways = (one for one in self.connector.connect(key, rel) if one.doubts == key.doubts)
         for path in (one.path for one in ways):
             kinds, reached = of_classes(noun.head.classes), a.Ends(key.known, path)
-            self.phrases.view.look_for_items([others := a.Minus(reached, kinds)])
-            among = kinds if self.phrases.view.has_items(others) else None
+            self.view.look_for_items([others := a.Minus(reached, kinds)])
+            among = kinds if self.view.has_items(others) else None
             return a.Column(noun.head.text, a.Value(path, "item", among=among), optional=True)
         return None
 
@@ -383,14 +383,14 @@ class TablePlanner:
         found = self._with_its_columns(found)
         plan = found.plan
         if self.question.asks_value and isinstance(plan, a.ItemSet):
-            kept = next((own for own in parts(plan) if isinstance(own, a.Top | a.Where)), None)
+            kept = first_of(own for own in parts(plan) if isinstance(own, a.Top | a.Where))
             if kept is None or isinstance(kept.measure, a.Constant):
                 return replace(found, doubts=(*found.doubts, uncomputed("", "how many")))
             name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
             return replace(found, plan=_table(plan, kept.measure, name))
         if order is None or plan is None or self.ordering.is_ordered_by_name(plan, order):
             return found
-        is_second = any(text in self.lexicon.then_words for text in self.phrases.texts[order.position :])
+        is_second = any(text in self.lexicon.then_words for text in self.texts[order.position :])
         if not is_second and (ordered := self.ordering.in_order(plan, order)) is not None:
             return replace(found, plan=ordered)
         return replace(found, doubts=(*found.doubts, *left_out_at([order.position])))
@@ -399,7 +399,7 @@ class TablePlanner:
         """The least or most of some values with what else is asked of what has it: the lowest price and its shop."""
         match found.plan:
             case a.SummaryOf("min" | "max" as summary, items, a.Value(path) as measure) if self.question.columns:
-                kinds, best = self.phrases.view.classes_in(items), a.Top(items, measure, 1, summary == "max")
+                kinds, best = self.view.classes_in(items), a.Top(items, measure, 1, summary == "max")
             case _:
                 return found
         nouns = [one for one in self.question.columns if not (one.head and kinds.intersection(one.head.classes))]
@@ -415,7 +415,7 @@ class TablePlanner:
     def share(self) -> PlannedReading:
         """What percentage of a set something is true of."""
         found: list[PlannedReading] = []
-        for whole in self.phrases.predicating.settled_of(self.phrases.denotations(self.question.phrase))[:_KEYS]:
+        for whole in self.phrases.settled(self.question.phrase)[:_KEYS]:
             for part in self.phrases.restricting.all_of(whole, self.question.said, _PARTS)[:_TRIED]:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(part.reading(a.Calculated("*", share, a.Constant(Decimal(100)))))
@@ -435,7 +435,7 @@ def _way_back(reached: a.ItemSet, of: a.ItemSet | None) -> PropertyPath | None:
     kinds = of.sets if isinstance(of, a.Both) else (of,)
     match reached:
         case a.Ends(a.Instances() as start, PropertyPath((step,))) if start in kinds:
-            return PropertyPath((step.reversed,))
+            return step.reversed.path
     return None
 
 

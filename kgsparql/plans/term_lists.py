@@ -17,7 +17,7 @@ from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import words
+from kgsparql.linking.words import words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName
 from kgsparql.plans.expressions import kind_at_end
@@ -37,6 +37,7 @@ from kgsparql.rdf.terms import (
     normalised,
     printable,
     whole_number,
+    zip_equal,
 )
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 from kgsparql.reading.form import Form
@@ -94,7 +95,7 @@ class ListedPredicate:
 
     def add(self, use: PredicateUse, classes: Sequence[IRI]) -> None:
         """Take in how one set uses it."""
-        is_forward = use.step.direction == "forward"
+        is_forward = use.step.is_forward
         subjects, objects = (classes, use.classes) if is_forward else (use.classes, classes)
         self.starts.update(subjects)
         self.ends.update(objects)
@@ -207,7 +208,7 @@ def said_besides(term: IRI, label: str, asked: Sequence[str]) -> bool:
     >>> said_besides(IRI("http://e.org/part-K367"), "Strain Encoder", ["the", "k367", "strain", "encoder"])
     True
     """
-    return bool(set(words(normalised(local_name(term)))) & set(asked) - set(words(normalised(label))))
+    return bool(set(words_of(local_name(term))) & set(asked) - set(words_of(label)))
 
 
 def texts_of(asked: Form) -> list[str]:
@@ -285,7 +286,7 @@ class TermLister:
         known: dict[Term, str] = {term: ", ".join(lists.labels[kind] for kind in own) for term, own in kinds_of.items()}
         namesakes = namesake_groups((term, lists.labels[term]) for term in entities)
         known |= descriptions_of(namesakes, self.labels) if namesakes else {}
-        lists.add_entities({term: alike[term] for term in entities}, known, self.asked.read.texts)
+        lists.add_entities({term: alike[term] for term in entities}, known, self.asked.texts)
         lists.add_classes(classes, counts)
         lists.add_predicates(kept)
         lists.add_texts([term for term in named if isinstance(term, Literal)], texts_of(self.asked))
@@ -312,7 +313,7 @@ class TermLister:
         found: dict[IRI, tuple[IRI, ...]] = {}
         for term in entities:
             if not any(term in also for also in found.values()):
-                own = [] if said_besides(term, labels[term], self.asked.read.texts) else named[normalised(labels[term])]
+                own = [] if said_besides(term, labels[term], self.asked.texts) else named[normalised(labels[term])]
                 found[term] = tuple(o for o in own if o != term and known.get(o) == known.get(term))
         return found
 
@@ -339,9 +340,9 @@ class TermLister:
                 return
             profile = self.profiler(items)
             for use in profile.uses:
-                if use.step.predicate in PICTURES_AND_PAGES:
+                if use.predicate in PICTURES_AND_PAGES:
                     continue
-                own = found.setdefault(use.step.predicate, ListedPredicate(use.step.predicate))
+                own = found.setdefault(use.predicate, ListedPredicate(use.predicate))
                 own.add(use, known or profile.classes)
                 own.bonus = max(own.bonus, bonus)
                 own.after = own.after or after
@@ -350,7 +351,7 @@ class TermLister:
             look(a.Instances(kind), (kind,), 0.0)
             uses = self.uses(a.Instances(kind))  # an amount with its currency has no name
             for use in [use for use in uses if any(isinstance(end, BlankNode) for end in use.ends)][:_FOLLOWED]:
-                look(a.Ends(a.Instances(kind), use.path), (), 0.0, after=use.step.predicate)
+                look(a.Ends(a.Instances(kind), use.path), (), 0.0, after=use.predicate)
         for term in entities:
             look(a.Items((term,)), (), _NEAR_ENTITY)
         if len(found) > MOST_PREDICATES or not classes:
@@ -370,10 +371,9 @@ class TermLister:
         asked = tuple(t for t, one in ends.items() if one.name_kind != "item" and isinstance(t, IRI))
         if not asked:
             return
-        x, p, y = g.Variable("x"), g.Variable("p"), g.Variable("y")
+        x, p, y = g.variables("x p y")
         group = (g.Values(x, asked), g.Values(p, self.profiler.vocabulary.labels), g.Fact(x, p, y))
-        query = g.select_query("names_of", g.Select((x, p), group, distinct=True))
-        for solution in self.profiler.graph.select(query):
+        for solution in g.found(self.profiler.graph, "names_of", (x, p), group, distinct=True):
             if isinstance(solution["p"], IRI):
                 ends[solution["x"]].read_by = solution["p"]
 
@@ -385,8 +385,8 @@ class TermLister:
     def onward(self, items: a.ItemSet) -> list[PredicateUse]:
         """The predicates of a set that lead to items and fit the question best."""
         uses = [use for use in self.uses(items) if use.kind == "item"]
-        fits = self.fits([use.step.predicate for use in uses])
-        return sorted(uses, key=lambda use: (-fits[use.step.predicate], str(use.step)))[:_FOLLOWED]
+        fits = self.fits([use.predicate for use in uses])
+        return sorted(uses, key=lambda use: (-fits[use.predicate], str(use.step)))[:_FOLLOWED]
 
     def likeliest(self, found: Sequence[ListedPredicate], wanted: Sequence[IRI]) -> list[ListedPredicate]:
         """Those that are wanted, and those whose names, or the classes they lead to, fit best; near an entity, more."""
@@ -400,5 +400,5 @@ class TermLister:
     def fits(self, terms: Sequence[IRI]) -> dict[IRI, float]:
         """How many words of the question the names of terms account for."""
         names = self.labels(terms)
-        texts = [self.asked.read.texts[at] for at in self.asked.content]
-        return dict(zip(terms, self.fit.covered(texts, [names[term] for term in terms]), strict=True))
+        texts = [self.asked.texts[at] for at in self.asked.content]
+        return dict(zip_equal(terms, self.fit.covered(texts, [names[term] for term in terms])))

@@ -34,7 +34,7 @@ _KIND_NAMES = {"text": "text", "item": "an item", "months": "months"} | {
 
 def is_back_from_container(step: Step) -> bool:
     """Tell whether a step leads from a member back to what has it in its order: ``^rdf:_2``."""
-    return step.direction == "inverse" and PLACE.match(step.predicate.value) is not None
+    return step.is_inverse and PLACE.match(step.predicate.value) is not None
 
 
 def check(plan: a.Plan) -> None:
@@ -93,14 +93,13 @@ def kind_of(measure: a.Measure | a.Number | IRI | Literal) -> tuple[a.Kind, str]
             for kind in (one, other):
                 if kind not in {"number", "year", *UNITS}:
                     raise PlanError(f"{operator} needs numbers, and one side gives {_KIND_NAMES[kind]}")
-            if operator in {"+", "-"} and unit and other_unit and unit != other_unit:
+            is_sum = operator in {"+", "-"}
+            if is_sum and unit and other_unit and unit != other_unit:
                 raise PlanError(f"{operator} of {unit} and {other_unit}: units are not mixed")
-            if operator in {"+", "-"} and one != other and not {one, other}.isdisjoint(UNITS):
+            if is_sum and one != other and not {one, other}.isdisjoint(UNITS):
                 raise PlanError(f"{operator} of {_KIND_NAMES[one]} and {_KIND_NAMES[other]}")
-            return one if one in UNITS and operator in {
-                "+",
-                "-",
-            } else "number", unit if unit == other_unit or not other_unit else ""
+            made: a.Kind = one if is_sum and one in UNITS else "number"
+            return made, unit if other_unit in {unit, ""} else ""
         case IRI():
             return "item", ""
         case Literal():
@@ -129,8 +128,10 @@ def _check_part(part: object) -> None:
                 raise PlanError(f"the first {number} of a set, or {share} %: at least 1, at most 100 %")
         case a.BestOfEach(_, _, measure):
             _require_order("the best of each", measure)
-        case a.SummaryOf(summary, _, measure):
-            _check_summary(summary, measure)
+        case a.SummaryOf("min" | "max" as summary, _, measure):
+            _require_order(summary, measure)
+        case a.SummaryOf(summary, _, measure) if (kind := kind_of(measure)[0]) not in {"number", *UNITS}:
+            raise PlanError(f"{summary} needs numbers, and the measure gives {_KIND_NAMES[kind]}")
         case a.Calculated(operator, _, right):
             kind_of(part)
             if operator == "round" and not (isinstance(right, a.Constant) and right.value in range(_MOST_DIGITS)):
@@ -153,14 +154,6 @@ def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: 
         raise PlanError(f"{unit} is compared with {other_unit}: units are not mixed")
     if kind in {"text", "item"} and comparison not in {"=", "!="}:
         raise PlanError(f"{_KIND_NAMES[kind]} is compared by {comparison}; only = and != are possible")
-
-
-def _check_summary(summary: a.Summary, measure: a.Measure) -> None:
-    kind, _ = kind_of(measure)
-    if summary in {"min", "max"}:
-        _require_order(summary, measure)
-    elif kind not in {"number", *UNITS}:
-        raise PlanError(f"{summary} needs numbers, and the measure gives {_KIND_NAMES[kind]}")
 
 
 def _require_order(what: str, measure: a.Measure) -> None:
@@ -290,6 +283,6 @@ def class_of_all(items: Any, graph: KnowledgeGraph) -> IRI | None:
     """Return the class of which a set has all instances, or what a path leads to from them."""
     if not (isinstance(items, a.Ends) and isinstance(items.start, a.Items)):
         return items.of if isinstance(items, a.Instances) else None
-    first, terms = items.path.steps[0], iris_in(items.start.terms)
-    is_type = first.predicate in (RDF_TYPE, *graph.profile.type_predicates) and first.direction == "inverse"
+    first, terms = items.path.first_step, iris_in(items.start.terms)
+    is_type = first.predicate in (RDF_TYPE, *graph.profile.type_predicates) and first.is_inverse
     return terms[0] if is_type and len(terms) == 1 else None

@@ -33,17 +33,23 @@ from kgsparql.plans.english import (
     reached,
     say,
 )
-from kgsparql.plans.time_words import phrase_of_facts, time_in_words, years_in_words
 from kgsparql.plans.type_check import UNITS, parts, without_places
 from kgsparql.rdf.literals import duration_of, number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, Literal, Term, zip_equal
 from kgsparql.rdf.vocabulary import LABELS
+from kgsparql.reading.times import EVER
+from kgsparql.schema.dating import ITSELF, TIME_QUALIFIERS, role_of
 
 Label = Callable[[Term], str]
 
 UNNAMED = frozenset({"value", "number"})
 """Names of columns that say nothing."""
+_ASKED = {"start": "since when", "end": "until when", "span": "from when to when"}
+_OF_ORDER = {
+    ("start", False): "first", ("start", True): "last", ("end", True): "last", ("end", False): "first",
+    ("years", True): "longest", ("years", False): "shortest",
+}  # fmt: skip
 _YEAR = re.compile(r"(?<!light )\byear\b", re.IGNORECASE)
 
 
@@ -109,7 +115,7 @@ class Writer:
             case a.Not(a.Exists() as inner):
                 return self.word(inner, "none")
             case a.SummaryOf(_, items, a.When() as when):
-                return time_in_words(self.phrase(items), when, self.phrase, self._noun)
+                return self._time_said(self.phrase(items), when)
             case a.Calculated("years", left, right):
                 days = (int(one.value) if isinstance(one, a.Constant) else self.said(one) for one in (left, right))
                 return years_in_words(*days)
@@ -154,23 +160,13 @@ class Writer:
             features.add(f"comparison={having[1]}")
         by = getattr(part, "order_by", "")
         ordered = [own.measure for own in columns if own.name == by] if isinstance(by, str) else [by]
-        timed = ordered if columns else [measure]
-        in_time = any(is_time(own, self.label, value) for own in timed)
-        return (
-            features
-            | marked(
-                time=in_time,
-                lasting=getattr(getattr(measure, "measure", measure), "kind", "") in UNITS,
-                several=len(columns) > 1,
-                hidden=not isinstance(by, str),
-                bare=not getattr(part, "columns", True),
-                share=getattr(part, "share", 0),
-                of_set=any(isinstance(one, a.Count | a.SummaryOf) for one in parts(value)),
-            ),
-            phrase,
-            more,
-            _Part(self, part),
-        )
+        features |= marked(
+            time=any(is_time(own, self.label, value) for own in (ordered if columns else [measure])),
+            lasting=getattr(getattr(measure, "measure", measure), "kind", "") in UNITS,
+            several=len(columns) > 1, hidden=not isinstance(by, str), bare=not getattr(part, "columns", True),
+            share=getattr(part, "share", 0), of_set=any(isinstance(one, a.Count | a.SummaryOf) for one in parts(value)),
+        )  # fmt: skip
+        return features, phrase, more, _Part(self, part)
 
     # --- sets
 
@@ -184,13 +180,9 @@ class Writer:
                 return names([name if n == 1 else f"{name} ({n} nodes)" for name, n in nodes.items()])
             case a.Ends(start, path):
                 found = reduce(reached, self.relations(path), self.phrase(start))
-                return replace(found, is_one=found.is_one and path.steps[-1].direction == "forward")
+                return replace(found, is_one=found.is_one and path.last_step.is_forward)
             case a.Where():
-                return (
-                    phrase_of_facts(items, self.phrase, self._noun)
-                    if isinstance(items.measure, a.When)
-                    else self._where(items)
-                )
+                return self._facts_phrase(items) if isinstance(items.measure, a.When) else self._where(items)
             case a.Named(inner, word):
                 return self.phrase(inner).with_clause(Clause(f'with the word "{word}" in their name'))
             case a.Has(inner, path, to):
@@ -200,7 +192,7 @@ class Writer:
             case a.Both(sets) | a.Either(sets):
                 return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
             case a.Held() | a.Beside() | a.Times() | a.Top(measure=a.When()) | a.Minus(a.Held() | a.Beside()):
-                return phrase_of_facts(items, self.phrase, self._noun)
+                return self._facts_phrase(items)
             case a.Minus(inner, without):
                 return minus(self.phrase(inner), self.phrase(without))
             case a.Current(inner) | a.Once(inner) | a.Retired(inner):
@@ -237,23 +229,71 @@ class Writer:
                 clause = Clause(f"whose {self.said(measure)} {said}")
         return self.phrase(items).with_clause(clause)
 
+    # --- facts with dates: in which time they held, before or after whom, since when
+
+    def _facts_phrase(self, items: Any) -> Phrase:
+        """Make the phrase of what facts with dates lead to, or of their dates."""
+        match items:
+            case a.Held(start, path, _, first, last, over_by, _, to):
+                found = self.phrase(a.Ends(start, path) if to is None else a.Both((a.Ends(start, path), to)))
+                said = _in_span(first, last, over_by, is_now=items.with_undated)
+                return _at_time(found, said) if said else found
+            case a.Minus(a.Held() as past, a.Held()):
+                return _at_time(self.phrase(a.Ends(past.start, past.path)), "before, and not today")
+            case a.Where(a.Where(a.Held() as facts, _, _, Literal() as low), _, _, Literal() as high):
+                said = _in_span(int(low.value), int(high.value), 0, is_now=False)
+                return _at_time(self.phrase(a.Ends(facts.start, facts.path)), f"begun {said}")
+            case a.Minus(a.Beside() as found_beside, _):
+                return self.phrase(found_beside)
+            case a.Beside(facts, order, others):
+                whom = f"{self.phrase(others.to or others):in_number}"
+                said = f"{'at the same time as' if order == 'while' else order} {whom}"
+                if others.dates == ITSELF:
+                    date = f"the {self._noun(others.path)} of {self.phrase(others.start):in_number}"
+                    said = f"{'at' if order == 'while' else order} {date}"
+                elif (others.start, others.path) != (facts.start, facts.path):
+                    said = f"{order} {whom} was one of {self.phrase(a.Ends(others.start, others.path)):definite}"
+                return _at_time(self.phrase(facts), said)
+            case a.Times(a.Held() as facts, of):
+                whose, ends = self.phrase(facts.to), self.phrase(a.Ends(facts.start, facts.path))
+                text = f"{_ASKED[of]} {whose:in_number} was one of {ends:definite}"
+                return Phrase(text, text, "best", is_one=True)
+            case a.Top(inner, a.When(_, of), number, largest):
+                text = (
+                    f"the {_OF_ORDER[of, largest]}{f' {number}' if number > 1 else ''} of {self.phrase(inner):definite}"
+                )
+                return Phrase(text, text, "best", is_one=number == 1)
+        raise AssertionError(f"not of facts with dates: {items}")
+
+    def _time_said(self, whose: Phrase, when: a.When) -> str:
+        """Say for how long something was so, or on which day it began, was over, or was."""
+        facts, dates = when.facts, when.facts.dates
+        if dates == ITSELF:
+            return f"the {self._noun(facts.path)} of {self.phrase(facts.start):in_number}"
+        ends = self.phrase(a.Ends(facts.start, facts.path))
+        if when.of == "years":
+            return f"for how many years, of those with dates, {whose:in_number} was one of {ends:definite}"
+        date, *_ = (*(dates.began if when.of == "start" else dates.over), *dates.at)
+        is_over = any(step.predicate == TIME_QUALIFIERS[1] or role_of(step.predicate) == "until" for step in date.steps)
+        return f"the day {_ASKED['end' if is_over else 'start']} {whose:in_number} was one of {ends:definite}"
+
     # --- measures
 
     def relations(self, path: PropertyPath) -> list[Relation]:
         """How each step of a path is said; that they begin and end at names is not."""
         steps = path.steps
-        if len(steps) > 1 and steps[-1].predicate in LABELS and steps[-1].direction == "forward":
+        if len(steps) > 1 and steps[-1].predicate in LABELS and steps[-1].is_forward:
             steps = steps[:-1]
-        if len(steps) > 1 and steps[0].predicate in LABELS and steps[0].direction == "inverse":
+        if len(steps) > 1 and steps[0].predicate in LABELS and steps[0].is_inverse:
             steps = steps[1:]
         found = [relation(self.label(step.predicate)) for step in steps]
         found = [
             replace(own, text=say("repeated", own.features, own)) if step.is_repeated else own
-            for own, step in zip(found, steps, strict=True)
+            for own, step in zip_equal(found, steps)
         ]
         return [
-            replace(own.reversed if step.direction == "inverse" else own, is_back=i > 0 and step.inverts(steps[i - 1]))
-            for i, (own, step) in enumerate(zip(found, steps, strict=True))
+            replace(own.reversed if step.is_inverse else own, is_back=i > 0 and step.inverts(steps[i - 1]))
+            for i, (own, step) in enumerate(zip_equal(found, steps))
         ]
 
     def _noun(self, path: PropertyPath) -> str:
@@ -316,3 +356,53 @@ def is_time(measure: a.Measure | a.Number | None, label: Label, value: object = 
         return getattr(measure, "kind", "") in {"date", "time", "year", "clock"}
     is_year = not isinstance(value, Literal) or re.fullmatch(r"[12]\d{3}", value.value) is not None
     return is_year and _YEAR.search(label(measure.path.last)) is not None
+
+
+def _at_time(found: Phrase, said: str) -> Phrase:
+    """Make the same phrase with a time, behind all that is said of the items."""
+    *clauses, last = found.clauses or (Clause(""),)
+    return replace(found, clauses=(*clauses, replace(last, text=f"{last.text} {said}".strip())))
+
+
+def years_in_words(later: str | int, earlier: str | int) -> str:
+    """Say which years are counted from one day, or what is said of it, to another.
+
+    >>> years_in_words(20_100_301, "the birth date of Cy Dunn")
+    'the whole years from the birth date of Cy Dunn to 2010-03-01'
+    """
+    first, last = (_written_day(one) if isinstance(one, int) else one for one in (earlier, later))
+    return f"the whole years from {first} to {last}"
+
+
+def _in_span(first: int, last: int, over_by: int, *, is_now: bool) -> str:
+    """Say in which time something held.
+
+    >>> _in_span(20_090_000, 20_091_231, 0, is_now=False), _in_span(0, 20_089_999, 0, is_now=False)
+    ('in 2009', 'before 2009')
+    >>> _in_span(20_091_232, 99_991_231, 0, is_now=False), _in_span(20_120_501, 20_120_501, 0, is_now=False)
+    ('after 2009', 'on 2012-05-01')
+    """
+    if is_now and first != -EVER:
+        return f"today, {_written_day(last)}" if first else "until today"
+    if over_by:
+        return f"until {_written_day(over_by - 1)}" if first else "that was over before today"
+    if not last or first == -EVER:
+        return ""
+    begin, end = _written_day(first), _written_day(last)
+    if first > last:
+        return f"since {end} or before, and today" if first % 10_000 != 1231 else f"throughout {end}"
+    if last == EVER:
+        return f"after {_written_day(first - 1)}" if first % 10_000 == 1232 or first % 100 == 32 else f"since {begin}"
+    if not first:
+        return f"before {_written_day(last + 1)}" if last % 100 in {0, 99} else f"until {end}"
+    if begin == end:
+        return f"{'on' if len(begin) == 10 else 'in'} {begin}"
+    return f"from {begin} to {end}"
+
+
+def _written_day(day: int) -> str:
+    """Write a day; the first or the last day of a year or a month as that alone."""
+    year, month, number = day // 10_000, day // 100 % 100, day % 100
+    if month in {0, 99} or (month, number) == (12, 31):
+        return str(year)
+    return f"{year}-{month:02}" if number in {0, 99} else f"{year}-{month:02}-{number:02}"

@@ -6,7 +6,7 @@ are written by number, terms after they are validated; operators come from close
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 from typing import Literal as OneOf
@@ -69,6 +69,20 @@ class Aggregate:
 
 
 Expression: TypeAlias = "Node | Apply | Aggregate"
+
+
+def apply(name: Operator | Function, *arguments: Expression | str | float) -> Apply:
+    """Apply an operator or a function to expressions; what is a value of Python stands for the literal.
+
+    >>> apply("=", Variable("x"), 1)
+    Apply(name='=', arguments=(Variable(name='x'), <Literal value=1 datatype=<NamedNode value=http://www.w3.org/2001/XMLSchema#integer>>))
+    """
+    return Apply(name, tuple(Literal(one) if isinstance(one, str | float | int) else one for one in arguments))
+
+
+def filter_by(name: Operator | Function, *arguments: Expression | str | float) -> Filter:
+    """Make the filter by an operator or a function that is applied to expressions."""
+    return Filter(apply(name, *arguments))
 
 
 @frozen
@@ -166,6 +180,11 @@ class Select:
 Pattern: TypeAlias = "Fact | OneOfPredicates | Values | Filter | Bind | NotExists | Without | Optional | Union | Select"
 HeadPart: TypeAlias = "Variable | tuple[Variable, Expression | None]"
 Group: TypeAlias = "tuple[Pattern, ...]"
+
+
+def any_of(groups: Sequence[Group]) -> Group:
+    """Make the patterns of which one has the solution."""
+    return groups[0] if len(groups) == 1 else (Union(tuple(groups)),)
 
 
 @dataclass(slots=True)

@@ -34,6 +34,16 @@ class Step(NamedTuple):
         return f"{'^' if self.direction == 'inverse' else ''}{self.predicate}{'+' if self.is_repeated else ''}"
 
     @property
+    def is_forward(self) -> bool:
+        """Tell whether it goes from the subject to the object."""
+        return self.direction == "forward"
+
+    @property
+    def is_inverse(self) -> bool:
+        """Tell whether it goes from the object to the subject."""
+        return self.direction == "inverse"
+
+    @property
     def reversed(self) -> Step:
         """The same predicate walked the other way."""
         return self._replace(direction="inverse" if self.direction == "forward" else "forward")
@@ -172,9 +182,19 @@ class PropertyPath(NamedTuple):
         return tuple(step.predicate for step in self.steps)
 
     @property
+    def first_step(self) -> Step:
+        """The step that it begins with."""
+        return self.steps[0]
+
+    @property
+    def last_step(self) -> Step:
+        """The step that it ends with."""
+        return self.steps[-1]
+
+    @property
     def last(self) -> IRI:
         """The predicate that it ends with."""
-        return self.steps[-1].predicate
+        return self.last_step.predicate
 
     @property
     def goes_back(self) -> bool:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property, lru_cache, partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, RdfFormat, Triple, parse
@@ -22,10 +22,19 @@ __all__ = ["IRI", "BlankNode", "Literal", "Triple"]  # the others are defined he
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
+# What is paired is of one length, or it is an error.
+if TYPE_CHECKING:
+    zip_equal = zip
+else:
+    zip_equal = partial(zip, strict=True)
+
 XSD = "http://www.w3.org/2001/XMLSchema#"
 _OTHER_TRUTH = {"1": "true", "0": "false", "true": "1", "false": "0"}
 
 Term: TypeAlias = IRI | BlankNode | Literal | Triple
+
+Row: TypeAlias = tuple[Term | None, ...]
+"""A solution, or a row of what was computed: its terms in the order of the columns."""
 
 Labels: TypeAlias = Mapping[Term, str]
 """What terms are called."""
@@ -143,6 +152,24 @@ def grouped(pairs: Iterable[tuple[_K, _T]]) -> dict[_K, list[_T]]:
     for key, one in pairs:
         groups.setdefault(key, []).append(one)
     return groups
+
+
+def distinct(some: Iterable[_T]) -> tuple[_T, ...]:
+    """Take each once, in the order in which they come first.
+
+    >>> distinct("abcab")
+    ('a', 'b', 'c')
+    """
+    return tuple(dict.fromkeys(some))
+
+
+def first_of(some: Iterable[_T]) -> _T | None:
+    """Take the first; ``None`` where there is none.
+
+    >>> first_of("ab"), first_of([])
+    ('a', None)
+    """
+    return next(iter(some), None)
 
 
 def renamed(term: Any, name: Callable[[BlankNode], BlankNode]) -> Any:

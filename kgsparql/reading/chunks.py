@@ -12,9 +12,9 @@ from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.lattice import Lattice
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import TextToken, is_proper, other_numbers, stem, tokens, words
-from kgsparql.rdf.terms import IRI, normalised
-from kgsparql.reading.clauses import Chunk, Name
+from kgsparql.linking.words import TextToken, is_proper, other_numbers, stem, tokens, words, words_of
+from kgsparql.rdf.terms import IRI, distinct, first_of, normalised
+from kgsparql.reading.clauses import Chunk, Name, places_of
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.values import ValueFinder
 
@@ -63,6 +63,11 @@ class Chunked:
         is_cased = any(word[0].isupper() and len(word) > 1 for word in raw[1:])
         texts = _without_contractions(texts, gaps)
         return cls(question, found, tuple(texts), tuple(raw), tuple(gaps), is_cased)
+
+    @property
+    def named(self) -> set[int]:
+        """The positions of the words of what can be nothing but names."""
+        return places_of(chunk for chunk in self.chunks if chunk.is_name)
 
     def is_type_word(self, position: int) -> bool:
         """Tell whether a word is one of the name of a class or predicate."""
@@ -221,7 +226,7 @@ class _Chunker:
         if end > self.length or self._is_no_name(start, end):
             return None
         text, span = self.read.text_of(start, end), range(start, end)
-        classes = tuple(dict.fromkeys(IRI(row.iri) for row, _ in sorted(rows, key=_by_score) if row.kind == "class"))
+        classes = distinct(IRI(row.iri) for row, _ in sorted(rows, key=_by_score) if row.kind == "class")
         names = _best_names(((row, score) for row, score in rows if row.kind == "entity"), text)
         names = names or tuple(self.values.get((start, end), ()))[:MAX_NAMES]
         is_small = not any(self.read.raw[at][:1].isupper() for at in span)
@@ -275,12 +280,12 @@ class _Chunker:
             link.matched == "vector"
             and all(self.read.raw[at][:1].isupper() for at in places)
             and not (is_acronym and normalised(link.label).startswith(text))  # of the USA
-            and not {*words(normalised(link.label))} & {self.read.texts[at] for at in places}
+            and not {*words_of(link.label)} & {self.read.texts[at] for at in places}
         ):
             return  # a name that the graph has not is not another one that is like it
         small = {self.read.texts[at] for at in places} & (self.language.function_words | self.language.numbers.keys())
         small = set() if is_acronym else small
-        own = set() if link.matched == "exact" else small - set(words(normalised(link.label)))
+        own = set() if link.matched == "exact" else small - set(words_of(link.label))
         if own or small & (self.language.and_words | self.language.or_words):  # the sentence goes on in it
             return
         inside = [chunk for chunk in self.chunks if set(chunk.span) & set(places)]
@@ -288,13 +293,13 @@ class _Chunker:
         shorter &= len(places) > 2
         if inside and (shorter or self._is_respelled(link, inside)):
             self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
-            self.taken -= {at for chunk in inside for at in chunk.span}
+            self.taken -= places_of(inside)
         is_small = self.read.is_cased and self.read.raw[places[0]].islower()
         is_word = len(places) == 1 and not is_acronym and (is_small or self._is_word(places[0]))
         if is_word or not self.taken.isdisjoint(places):
             return
         start, end = places[0], places[-1] + 1
-        names = tuple(dict.fromkeys(_name_of(one) for one in (link, *link.candidates)))[: MAX_NAMES - 1]
+        names = distinct(_name_of(one) for one in (link, *link.candidates))[: MAX_NAMES - 1]
         if is_acronym:  # of `US`, the USA and not what is near it
             names = tuple(name for name in names if normalised(name.label).startswith(text)) or names
         is_fuzzy = link.matched != "exact"
@@ -302,8 +307,8 @@ class _Chunker:
 
     def _is_respelled(self, link: LinkedEntity, inside: Sequence[Chunk]) -> bool:
         """Tell whether a mention is a name but for the words that no chunk has: `Princton University`."""
-        typed, label = words(normalised(link.mention.text)), words(normalised(link.label))
-        right = {self.read.texts[at] for chunk in inside for at in chunk.span}
+        typed, label = words_of(link.mention.text), words_of(link.label)
+        right = {self.read.texts[at] for at in places_of(inside)}
         same = [one for one, other in zip(typed, label, strict=False) if one == other]
         return len(typed) == len(label) and len(same) == len(label) - 1 and right <= set(same)
 
@@ -353,7 +358,7 @@ class _Chunker:
     def _take_numbers(self) -> None:
         """Take numbers, also in words; where one is a name as well, it is both: ``1984``."""
         for found in self.finder.numbers(self.taken):
-            if (at := next((at for at, one in enumerate(self.chunks) if one.span == found.span), None)) is not None:
+            if (at := first_of(at for at, one in enumerate(self.chunks) if one.span == found.span)) is not None:
                 self.chunks[at] = replace(self.chunks[at], number=found.number, last=found.last)
             elif self.taken.isdisjoint(found.span):
                 self._add_chunk(found)
@@ -370,7 +375,7 @@ class _Chunker:
 
 
 def _classes_of(rows: Iterable[LabelRow]) -> tuple[IRI, ...]:
-    return tuple(dict.fromkeys(IRI(row.iri) for row in rows))
+    return distinct(IRI(row.iri) for row in rows)
 
 
 def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, int, str]:

@@ -175,12 +175,7 @@ class NounPhrase:
     @property
     def positions(self) -> set[int]:
         """Where its own words are, or those of its parts; not those of what it belongs to."""
-        found = set[int]()
-        for chunk in self.chunks:
-            found.update(chunk.span)
-        for part in self.parts:
-            found |= part.positions
-        return found
+        return places_of(self.chunks).union(*(part.positions for part in self.parts))
 
 
 @frozen
@@ -238,6 +233,11 @@ class Alternatives:
 
 
 Restriction: TypeAlias = "Predication | Alternatives"
+
+
+def places_of(chunks: Iterable[Chunk]) -> set[int]:
+    """Collect the positions of the words of chunks."""
+    return {place for chunk in chunks for place in chunk.span}
 
 
 def relations(restrictions: Iterable[Restriction]) -> Iterator[Predication]:

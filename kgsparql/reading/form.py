@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.linking.words import root
-from kgsparql.rdf.terms import Term
+from kgsparql.rdf.terms import Term, first_of, zip_equal
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import (
     READ_ALOUD,
@@ -26,6 +26,7 @@ from kgsparql.reading.clauses import (
     Restriction,
     Summary,
     Superlative,
+    places_of,
     positions_in,
     relations,
 )
@@ -104,6 +105,11 @@ class Form:
 
     # --- Its phrases, and their words
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its words, as they are compared."""
+        return self.read.texts
+
     @cached_property
     def phrases(self) -> list[NounPhrase]:
         """All noun phrases, those within others, too."""
@@ -123,7 +129,7 @@ class Form:
     @property
     def place_in_list(self) -> tuple[int, int] | None:
         """The word that says which of several in their order is asked for, and which that is; -1 for the last."""
-        texts, own = self.read.texts, self.language
+        texts, own = self.texts, self.language
         for phrase in self.phrases:
             if (one := phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
                 return one.position, -one.rank if one.is_largest else one.rank - 1
@@ -139,7 +145,7 @@ class Form:
 
     def words(self, positions: Iterable[int]) -> str:
         """Return some words, side by side."""
-        return " ".join(self.read.texts[p] for p in positions)
+        return " ".join(self.texts[p] for p in positions)
 
     @cached_property
     def relations(self) -> list[Predication]:
@@ -157,14 +163,14 @@ class Form:
 
     def tells(self, position: int) -> bool:
         """Whether a word says what is asked: no function word, light verb, title, initial or adverb."""
-        text, own = self.read.texts[position], self.language
+        text, own = self.texts[position], self.language
         is_initial = len(text) == 1 and not text.isdecimal()
         return not (text in own.light_words or is_initial or own.is_adverb(text))
 
     @cached_property
     def content(self) -> list[int]:
         """The positions of all words that say what is asked, those of names too."""
-        return [*filter(self.tells, range(len(self.read.texts)))]
+        return [*filter(self.tells, range(len(self.texts)))]
 
     # --- Which kind of thing
 
@@ -187,7 +193,7 @@ class Form:
     @property
     def bound(self) -> str:
         """The word before `when` that says that a time begins or ends then: `since`, `until`; empty where none does."""
-        own, texts = self.language, self.read.texts
+        own, texts = self.language, self.texts
         times = (p for p, text in enumerate(texts) if p and own.question_words.get(text) == "time")
         return next((texts[p - 1] for p in times if texts[p - 1] in own.starting | own.ending), "")
 
@@ -212,7 +218,7 @@ class Form:
         ['films', 'person', 'person']
         """
         own, noun = self.language, self.words(self.phrase.kinds[:1] or self.noun)  # the `kind` of film
-        if self.asks_what_one_does or not (noun or own.renowned.isdisjoint(self.read.texts)):
+        if self.asks_what_one_does or not (noun or own.renowned.isdisjoint(self.texts)):
             return str(own.sorts["job"][0])
         if self.sort in own.sorts:
             return str(own.sorts[self.sort][0])
@@ -227,8 +233,8 @@ class Form:
 
         It has a word for that, such as `same`, or one word twice: `films directed by the director of Jaws`.
         """
-        names = {p for one in self.read.chunks if one.is_name for p in one.span}
-        texts = [text for p, text in enumerate(self.read.texts) if p not in names]
+        names = self.read.named
+        texts = [text for p, text in enumerate(self.texts) if p not in names]
         said = [text for text in texts if len(text) > _SHORT and text not in self.language.empty_words]
         roots = {(root(text), text[:_SHORT]) for text in said}  # to speak a language is no word twice
         return len(said) > len(roots) or not self.language.others.isdisjoint(texts)
@@ -237,8 +243,8 @@ class Form:
     def asks_what_it_is(self) -> bool:
         """Whether it asks only what the one thing is that it names: `What is radium?`, `Explain radium`."""
         own = self.language
-        names = {p for one in self.read.chunks if one.entities or one.classes for p in one.span}
-        texts = {text for p, text in enumerate(self.read.texts) if p not in names}
+        names = places_of(one for one in self.read.chunks if one.entities or one.classes)
+        texts = {text for p, text in enumerate(self.texts) if p not in names}
         is_definition = self.is_definition and texts.isdisjoint(own.prepositions | own.kinds)
         if is_definition:
             return texts <= own.light_words
@@ -246,17 +252,17 @@ class Form:
 
     def parts(self) -> list[str]:
         """Split one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
-        read, own, taken = self.read, self.language, {p for one in self.read.chunks for p in one.span}
+        read, own, taken = self.read, self.language, places_of(self.read.chunks)
         places = (p for p in range(1, len(read.texts) - 1) if read.texts[p] in own.and_words and p not in taken)
         cuts = [p for p in places if read.texts[p + 1] in own.question_words]
-        spans = zip([0, *(p + 1 for p in cuts)], [*cuts, len(read.texts)], strict=True)
+        spans = zip_equal([0, *(p + 1 for p in cuts)], [*cuts, len(read.texts)])
         return [read.text_of(start, end) for start, end in spans if start < end]
 
     # --- What is to be computed
 
     def operations(self) -> Iterator[tuple[str, str]]:
         """Tell what is to be computed: the words that ask for it, and what that is, after `this asks`."""
-        own, texts = self.language, self.read.texts
+        own, texts = self.language, self.texts
         is_number = self.phrase.of is not None and self.words(self.noun) in own.count_words
         if self.asks == "count" or is_number:
             yield self._said_by(own.amounts | own.count_words | own.how_words) or "how many", "how many there are"
@@ -290,23 +296,23 @@ class Form:
             yield self._said_by(own.negations), "for what is not so"
 
     def _said_by(self, some: frozenset[str]) -> str:
-        return " ".join(text for text in self.read.texts if text in some)
+        return " ".join(text for text in self.texts if text in some)
 
     # --- What has to do with a thing
 
     def said_by(self, link: Link) -> list[str]:
         """List the words of a link, the head first; of kinds, what a class in another one is called."""
         role, said = link
-        return [*self.language.sorts["kind"]] if role == "kind" else [self.read.texts[p] for p in reversed(said)]
+        return [*self.language.sorts["kind"]] if role == "kind" else [self.texts[p] for p in reversed(said)]
 
     def is_shared(self, links: Sequence[Link]) -> bool:
         """Tell whether a thing that is joined so is what others share, and none of them: `who shared the prize`."""
         role, said = links[0] if links else ("any", ())
-        return role == "object" and not self.language.share_verbs.isdisjoint(self.read.texts[p] for p in said)
+        return role == "object" and not self.language.share_verbs.isdisjoint(self.texts[p] for p in said)
 
     def owned_nouns(self, links: Iterable[Link]) -> list[tuple[int, ...]]:
         """List the nouns of a chain of possessions, each of which is a step: `place of birth` is one."""
-        none, texts = self.language.identity_nouns | self.language.facets, self.read.texts
+        none, texts = self.language.identity_nouns | self.language.facets, self.texts
         return [said for role, said in links if role == "of" and not none.issuperset(texts[p] for p in said)]
 
     def links_from(self, term: Term) -> list[Link]:
@@ -317,7 +323,7 @@ class Form:
         above: dict[int, tuple[NounPhrase, Link]] = {}
         phrases = list(self.phrases)
         found_in = (one for one in self.read.chunks if term in (*one.classes, *(name.term for name in one.entities)))
-        named = {p for one in found_in for p in one.span}
+        named = places_of(found_in)
         for phrase in phrases:
             own = tuple(p for one in phrase.chunks if named.isdisjoint(one.span) for p in one.span)
             if phrase.of is not None:
@@ -332,18 +338,14 @@ class Form:
                         link = "any", ()
                     above[id(other)] = (phrase, link)
             above.update({id(part): (phrase, ("any", ())) for part in phrase.parts})
-        at = next((p for p in phrases if any(not named.isdisjoint(one.span) for one in p.chunks)), None)
-        found: list[Link] = [("kind", at.kinds)] if at is self.phrase and self._asks_kinds else []
+        at = first_of(p for p in phrases if any(not named.isdisjoint(one.span) for one in p.chunks))
+        phrase, there = self.phrase, self.language.existence_words  # which instruments are there
+        asks_kinds = phrase.kinds or (phrase.asked in self.language.relatives and self.texts[-1] in there)
+        found: list[Link] = [("kind", phrase.kinds)] if at is phrase and asks_kinds else []
         while at is not None and id(at) in above:
             at, link = above.pop(id(at))
             found += [link] if link[1] else []
         return found
-
-    @property
-    def _asks_kinds(self) -> bool:
-        """Whether it asks what kinds of something there are: `Which instruments are there?`."""
-        phrase, there = self.phrase, self.language.existence_words
-        return bool(phrase.kinds) or (phrase.asked in self.language.relatives and self.read.texts[-1] in there)
 
     def _arguments_of(self, said: Predication) -> Iterator[tuple[OneOf["subject", "object", "by", "prep"], NounPhrase]]:
         """List the phrases by which something is said of another one, each with its role."""

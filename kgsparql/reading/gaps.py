@@ -52,6 +52,10 @@ class Gap:
         return replace(self, template=sentences.get(self.template, self.template), values=values)
 
 
+def _gap(code: GapCode, words: str, template: str, *values: str, most: int = _LONGEST) -> Gap:
+    return Gap(code, words, template, tuple(printable(one, most) for one in values))
+
+
 def quoted(text: str) -> str:
     """Quote a text of the graph, without the signs that would hide it."""
     return repr(printable(text, _LONGEST))
@@ -59,7 +63,7 @@ def quoted(text: str) -> str:
 
 def no_name(name: str) -> Gap:
     """Say that nothing has a name."""
-    return Gap("name", name, "nothing in this graph is called {!r}", (printable(name, _LONGEST),))
+    return _gap("name", name, "nothing in this graph is called {!r}", name)
 
 
 def may_mean(words: str, *meanings: str, code: OneOf["part_of_name", "ambiguous"] = "ambiguous") -> Gap:
@@ -73,7 +77,7 @@ LEFT_OUT = "{!r} is left out"
 
 def left_out(words: str, code: OneOf["word", "name", "value"] = "word") -> Gap:
     """Say that nothing that was found has to do with some words."""
-    return Gap(code, words, LEFT_OUT, (printable(words, _LONGEST),))
+    return _gap(code, words, LEFT_OUT, words)
 
 
 def left_out_at(positions: Iterable[int]) -> tuple[Gap, ...]:
@@ -86,46 +90,42 @@ def uncomputed(words: str, asked: str = "") -> Gap:
 
     :param asked: what that is, where the words do not say it.
     """
-    return Gap("operation", words, "what {!r} asks for is not computed", (asked or printable(words, _LONGEST),))
+    return _gap("operation", words, "what {!r} asks for is not computed", asked or words)
 
 
 def known_elsewhere(label: str, words: str = "") -> Gap:
     """Say that the graph has a predicate or class that is asked for, and what was found is not by it."""
-    return Gap(
-        "predicate", words, "this graph knows {!r}, but nothing of it was found here", (printable(label, _LONGEST),)
-    )
+    return _gap("predicate", words, "this graph knows {!r}, but nothing of it was found here", label)
 
 
 def other_kind(asked: str, found: str, words: str = "") -> Gap:
     """Say that what was found is not of the kind that is asked for."""
-    told = (printable(asked, _LONGEST), printable(found, _LONGEST))
-    return Gap("kind", words or asked, "this asks for {}, and what was found is {}", told)
+    return _gap("kind", words or asked, "this asks for {}, and what was found is {}", asked, found)
 
 
 def unsaid(label: str, words: str = "") -> Gap:
     """Say that a step is gone, or a class is taken, that no word names."""
-    return Gap("step", words or label, "the graph says {!r}, and the question does not", (printable(label, _LONGEST),))
+    return _gap("step", words or label, "the graph says {!r}, and the question does not", label)
 
 
 def turned(label: str) -> Gap:
     """Say that a step is gone the other way than is asked."""
-    return Gap("step", label, "the question asks for the other way of {!r}", (printable(label, _LONGEST),))
+    return _gap("step", label, "the question asks for the other way of {!r}", label)
 
 
 def rival(one: str = "another reading", other: str = "this one") -> Gap:
     """Say that something else is as likely to be meant."""
-    told = (printable(one, _LONGEST_MEANING), printable(other, _LONGEST_MEANING))
-    return Gap("reading", "", "{} fits the question as well as {}", told)
+    return _gap("reading", "", "{} fits the question as well as {}", one, other, most=_LONGEST_MEANING)
 
 
 def not_all(why: str) -> Gap:
     """Say that some of what counts was not read."""
-    return Gap("value", "", "this may not be all: {}", (printable(why, _LONGEST_MEANING),))
+    return _gap("value", "", "this may not be all: {}", why, most=_LONGEST_MEANING)
 
 
 def not_the_graphs(why: str) -> Gap:
     """Say that a model or a document says it."""
-    return Gap("model", "", "the graph alone does not say this: {}", (printable(why, _LONGEST_MEANING),))
+    return _gap("model", "", "the graph alone does not say this: {}", why, most=_LONGEST_MEANING)
 
 
 def undated() -> Gap:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, cached_property, partial
 from importlib.resources import files
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import OptionError
 from kgsparql.linking.words import STOP_WORDS, stem
-from kgsparql.rdf.terms import normalised
+from kgsparql.rdf.terms import first_of, normalised
 from kgsparql.rdf.units import unit_words
 from kgsparql.reading.clauses import Comparison
 from kgsparql.resources import packaged_toml
@@ -196,11 +197,9 @@ class Glossary:
         """
         stems = self.stems_of(texts[0]) if len(texts) > 1 else []
         kinds: tuple[Kind, ...] = ("closed", "adjectives", "nouns", "names")
-        firsts = [
-            (self.meanings[kind], first) for kind in kinds for first in (texts[0], *(stems if kind != "closed" else ()))
-        ]
-        hits = (longest_phrase(table, [first, *texts[1:]]) for table, first in firsts)
-        longest = max((hit for hit in hits if hit is not None), key=lambda hit: hit[0], default=None)
+        firsts = {kind: (texts[0], *(stems if kind != "closed" else ())) for kind in kinds}
+        hits = (longest_phrase(self.meanings[kind], [one, *texts[1:]]) for kind, own in firsts.items() for one in own)
+        longest = max(filter(None, hits), key=itemgetter(0), default=None)
         if longest is not None and longest[0] > 1:
             return longest
         meaning = self.meaning(texts[0], likely=likely)
@@ -218,7 +217,7 @@ class Glossary:
         orders = {"nouns": (noun, adjective, verb), "adjectives": (adjective, verb, noun)}
         own = self.meanings["closed"].get, self.meanings["names"].get
         readers = (*own, *orders.get(likely, (verb, adjective, noun)))
-        return next((hit for read in readers for form in self.spelled(word) if (hit := read(form)) is not None), None)
+        return first_of(filter(None, (read(form) for read in readers for form in self.spelled(word))))
 
     def spelled(self, word: str) -> tuple[str, ...]:
         """Return a word, and what it is if signs stand for other letters: ``ae`` for ``ä``."""
@@ -229,16 +228,12 @@ class Glossary:
 
     def verb(self, word: str) -> Meaning | None:
         """Return what a form of a verb is."""
-        begins = [p + prefix for prefix in self.endings["participle"] for p in ("", *self.words["particles"])]
-        forms = (
-            own.removesuffix(e) + word[len(own) :]
-            for own in begins
-            for e in self.endings["participle"]
-            if word.startswith(own)
+        prefixes = self.endings["participle"]
+        begins = (
+            p + prefix for prefix in prefixes for p in ("", *self.words["particles"]) if word.startswith(p + prefix)
         )
-        return next(
-            (hit for form in (word, *forms) if (hit := self._meaning_of_inflected(form, "verbs")) is not None), None
-        )
+        forms = (own.removesuffix(e) + word[len(own) :] for own in begins for e in prefixes)
+        return first_of(filter(None, (self._meaning_of_inflected(form, "verbs") for form in (word, *forms))))
 
     def is_present(self, word: str) -> bool:
         """Tell whether a form of a verb is surely of the present tense: by an ending behind the stem of an infinitive.
@@ -257,7 +252,7 @@ class Glossary:
             last = self._meaning_of_inflected(word[at:], "nouns")
             stems = (word[:at].removesuffix(joint) for joint in ("", *self.endings["joints"]))
             tables = self.meanings["nouns"], self.meanings["verbs"], self.meanings["adjectives"]
-            first = next((table[stem] for stem in stems for table in tables if stem in table), None)
+            first = first_of(table[stem] for stem in stems for table in tables if stem in table)
             if first is not None and last is not None:
                 return Meaning("nouns", tuple(f"{first.english[0]} {own}" for own in last.english))
         return None
@@ -266,7 +261,7 @@ class Glossary:
         """Find a word in a table, else without one of its endings."""
         stems = (word.removesuffix(end) for end in ("", *self.endings[kind]) if word.endswith(end))
         table = self.meanings[kind]
-        return next((table[stem] for stem in stems if stem in table and (stem == word or len(stem) >= _SHORTEST)), None)
+        return first_of(table[stem] for stem in stems if stem in table and (stem == word or len(stem) >= _SHORTEST))
 
     def stems_of(self, word: str) -> list[str]:
         """Return a noun without each of its endings: what a name in the graph may be."""

@@ -10,6 +10,7 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import plural
+from kgsparql.rdf.terms import first_of
 from kgsparql.reading.lexicon import Glossary, Lexicon
 from kgsparql.reading.parser import grammar, word_tags
 from kgsparql.reading.peg import Edge, Labelled, Lattice, RuleReader
@@ -159,7 +160,7 @@ class _Writer:
         """
         own, written = self.lexicon, self.lexicon.written
         auxiliaries = [unit for unit in verbs if unit.kind == "auxiliary"]
-        verb = next((unit for unit in verbs if unit.kind != "auxiliary"), None)
+        verb = first_of(unit for unit in verbs if unit.kind != "auxiliary")
         helper = auxiliaries[-1].english if auxiliaries else ""
         is_be, is_have = helper in own.be_forms, helper in own.have_forms
         if verb is None and is_be and len(auxiliaries) > 1:  # a été

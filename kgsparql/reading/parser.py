@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from kgsparql.dataclasses import replace
+from kgsparql.rdf.terms import first_of
 from kgsparql.reading.building import Builders
 from kgsparql.reading.chunks import MAX_WORDS, Chunked
 from kgsparql.reading.clauses import (
@@ -17,6 +18,7 @@ from kgsparql.reading.clauses import (
     Predication,
     Restriction,
     Superlative,
+    places_of,
     relations,
 )
 from kgsparql.reading.form import Form
@@ -52,13 +54,9 @@ class _Reader:
         self.words = tagged(read)
         self._begin_reading()
         self.passed, self.ended = set[int](), set[int]()
-        self.named, self.in_names, self.first_end = set[int](), set[int](), len(self.texts)
-        for chunk in read.chunks:
-            if chunk.is_name:
-                self.named.update(chunk.span)
-                self.first_end = min(self.first_end, chunk.end)
-            if chunk.is_strong or len(chunk.span) > 1:
-                self.in_names.update(chunk.span)
+        self.named = read.named
+        self.first_end = min((chunk.end for chunk in read.chunks if chunk.is_name), default=len(self.texts))
+        self.in_names = places_of(chunk for chunk in read.chunks if chunk.is_strong or len(chunk.span) > 1)
 
     def question(self) -> Form:
         """Read the question, and note what is left."""
@@ -102,7 +100,7 @@ class _Reader:
         is_counted = is_count and bool(owner) and not (said or phrase.chunks[-1].entities or phrase.chunks[-1].classes)
         if not (texts and phrase.of is None and (is_named or is_counted)):
             return phrase
-        first, of = next(iter(said), None), NounPhrase(owner, restrictions=said)
+        first, of = first_of(said), NounPhrase(owner, restrictions=said)
         if isinstance(first, Predication) and first.object is not None and not owner:
             is_of = not (first.verb or first.subject or first.is_negated) and first.preposition in own.fields_of
             of = replace(first.object, restrictions=(*first.object.restrictions, *said[1:])) if is_of else of
@@ -192,7 +190,7 @@ class _Reader:
         names = [chunk for chunk in chunks if not wanted.issuperset(self.texts[at] for at in chunk.span)]
         closed = (own.function_words | own.amounts | own.how_words | own.imperatives) - wanted
         closed -= own.negations | own.except_words
-        named = {at for chunk in names for at in chunk.span}
+        named = places_of(names)
         said = [text for at, text in enumerate(self.texts) if text not in closed and at not in named]
         is_asked = {"set": 1, "count": 1, "ask": 2}.get(question.asks) == len(names)
         return NounPhrase(chunks=tuple(names)) if is_asked and " ".join(said) in own.other_names else None
@@ -273,11 +271,9 @@ class _Tagger:
         self.read, self.lexicon = read, lexicon()
         self.length = min(len(read.texts), MAX_WORDS)
         self.named = {start: end for start, end in sorted(read.predicates) if end <= self.length}
-        self.chunks, self.covered = dict[int, Chunk](), set[int]()
-        for chunk in read.chunks:
-            self.chunks[chunk.start] = chunk
-            if chunk.is_strong or chunk.is_value or len(chunk.span) > 1:
-                self.covered.update(chunk.span)
+        self.chunks = {chunk.start: chunk for chunk in read.chunks}
+        whole = (chunk for chunk in read.chunks if chunk.is_strong or chunk.is_value or len(chunk.span) > 1)
+        self.covered = places_of(whole)
         self.silent = set[int]()
 
     def tags(self, at: int) -> dict[str, tuple[int, Any]] | None:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from functools import cache
 
 from kgsparql.dataclasses import frozen, replace
-from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.terms import Literal, first_of
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Chunk
+from kgsparql.reading.clauses import Chunk, places_of
 from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import Lexicon
 
@@ -32,7 +32,7 @@ def clause_of(read: Chunked, start: int = 0, stop: int | None = None) -> WhileCl
     named = [chunk for chunk in read.chunks if chunk.entities and chunk.is_name]
     names = [chunk for chunk in named if chunk.start in places]
     names += [chunk for chunk in named if chunk.start not in places][: len(names) < 2]
-    taken = {at for chunk in names for at in chunk.span}
+    taken = places_of(names)
     return WhileClause(tuple(names), tuple(read.texts[at] for at in places if at not in taken))
 
 
@@ -74,12 +74,9 @@ def today() -> int:
 def times_said(asked: Form) -> Iterator[TimeSaid]:
     """Find what a question says of when: the longest form at each place, in their order."""
     chunks = {chunk.start: chunk for chunk in asked.read.chunks}
-    named = {at for chunk in asked.read.chunks if chunk.is_name for at in chunk.span}
-    at = 0
-    while at < len(asked.read.texts):
-        found = next(
-            (one for form in _time_forms(asked.language) if (one := _read_form(form, at, asked, chunks, named))), None
-        )
+    at, named, forms = 0, asked.read.named, _time_forms(asked.language)
+    while at < len(asked.texts):
+        found = first_of(filter(None, (_read_form(form, at, asked, chunks, named) for form in forms)))
         if found is not None:
             yield found
         at = at + 1 if found is None else found.words.stop
@@ -97,14 +94,14 @@ def without_time(asked: Form, said: TimeSaid) -> tuple[Chunked, TimeSaid]:
     read = read.without(said.words.start + said.is_verb, said.words.stop)
     verbs = own.entering | own.leaving if said.kind in ASKED_TIMES else own.becoming
     named = {chunk.start for chunk in read.chunks if chunk.is_name}
-    verb = next((at for at, text in enumerate(read.texts) if text in verbs), None)
+    verb = first_of(at for at, text in enumerate(read.texts) if text in verbs)
     if verb is None or (verb + 1 in named and read.texts[verb] not in own.moving_in):  # who started Acme founded it
         return read, said
     kind = "end" if read.texts[verb] in own.leaving else said.kind
     told = replace(said, kind=kind, is_beginning=kind not in ASKED_TIMES)
     stop = verb + 2 if read.texts[verb + 1 : verb + 2] == ("being",) else verb + 1
     read = read.without(verb, stop)
-    auxiliary = next((at for at, text in enumerate(read.texts) if text in own.auxiliaries), None)
+    auxiliary = first_of(at for at, text in enumerate(read.texts) if text in own.auxiliaries)
     return (read if auxiliary is None else read.with_text(auxiliary, "was")), told
 
 
@@ -145,7 +142,7 @@ def _read_form(
 ) -> TimeSaid | None:
     """Read a form at a place; ``None`` where its words do not stand there."""
     words, kind = form
-    at, days, beside, texts = start, (0, 0), None, asked.read.texts
+    at, days, beside, texts = start, (0, 0), None, asked.texts
     for word in words:
         if word == "NAME" and texts[at : at + 1] and texts[at] in asked.language.definites:
             at += 1  # before the Battle of Velk
@@ -160,7 +157,7 @@ def _read_form(
                 at, beside = chunk.end, chunk
             case "CLAUSE":
                 return _with_clause(kind, start, at, asked)
-            case _ if at < len(asked.read.texts) and at not in named and asked.read.texts[at] in _words_of(word):
+            case _ if at < len(texts) and at not in named and texts[at] in word.removesuffix(">was").split("|"):
                 at += 1
             case _:
                 return None
@@ -169,7 +166,7 @@ def _read_form(
 
 def _with_clause(kind: str, start: int, at: int, asked: Form) -> TimeSaid | None:
     """Read what was so at a time: all that follows, or what stands before the question; ``None`` where that is none."""
-    own, texts, stop = asked.language, asked.read.texts, len(asked.read.texts)
+    own, texts, stop = asked.language, asked.texts, len(asked.texts)
     if not start:
         stop = next((place for place in range(at, stop) if texts[place] in own.question_words), at)
     clause = clause_of(asked.read, at, stop)
@@ -184,7 +181,3 @@ def says_more(clause: WhileClause, asked: Form) -> bool:
     """Tell whether a clause says of what it names what happened, or was so."""
     own = asked.language
     return not own.auxiliaries.union(own.light_words, own.pronouns).issuperset(clause.texts)
-
-
-def _words_of(word: str) -> list[str]:
-    return word.removesuffix(">was").split("|")

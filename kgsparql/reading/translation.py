@@ -14,7 +14,7 @@ from kgsparql.linking.label_index.search import LabelRow, rows_by
 from kgsparql.linking.label_matching import as_written, signed_place
 from kgsparql.linking.lattice import USUAL_NGRAM
 from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens
-from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.rdf.terms import IRI, normalised, zip_equal
 from kgsparql.reading.chunks import MAX_WORDS
 from kgsparql.reading.lexicon import LONGEST_PHRASE, Glossary, Meaning, glossary, language_of, lexicon
 from kgsparql.reading.lexicon import Kind as WordKind
@@ -233,7 +233,7 @@ class _Translator:
         self.question, self.tokens, self.names, self.words = question, own, names, words
         raw = [question[token.start : token.end].lower() for token in own]
         is_accented = words.words["accented"].__contains__
-        self.texts = [said if is_accented(said) else token.text for said, token in zip(raw, own, strict=True)]
+        self.texts = [said if is_accented(said) else token.text for said, token in zip_equal(raw, own)]
         self.lexicon, self.search = lexicon(), search
         self.before: Unit | None = None
         self.owners = set[int]()  # where names begin that have the mark of an owner
@@ -256,7 +256,7 @@ class _Translator:
 
     def units(self) -> list[Unit]:
         """Return the parts of the question in their order."""
-        return self._with_owners(list(self._units_of_question()))
+        return self._with_owners([*self._units_of_question()])
 
     def _units_of_question(self) -> Iterator[Unit]:
         """Yield the parts of the question, each with its English words."""
@@ -331,8 +331,7 @@ class _Translator:
         while end < len(self.tokens) and self.texts[end].isdecimal() and self._gap_before(end) in {",", "."}:
             end += 1
         raw = self._text_of(at, end)
-        parts = re.split("[.,]", raw)
-        is_one = re.fullmatch(r"\d{1,3}(\.\d{3})*(,\d+)?", raw) is not None or len(parts) == 1
+        is_one = len(re.split("[.,]", raw)) == 1 or re.fullmatch(r"\d{1,3}(\.\d{3})*(,\d+)?", raw)
         if self.words.decimal_comma and is_one:
             raw = raw.translate({ord(","): ".", ord("."): ","})
         ending = self.words.decade_ending
@@ -340,9 +339,8 @@ class _Translator:
             end += int(end < len(self.tokens) and self.words.meaning(self.texts[end]) is not None)
             return self._unit_of(at, end, raw.removesuffix(ending) + self.lexicon.decade_ending, "number"), end
         raw += " %" * self.question[self.tokens[end - 1].end :].lstrip().startswith("%")
-        return self._unit_of(
-            at, end, raw, "number" if raw.strip(" %").replace(".", "").replace(",", "").isdecimal() else "name"
-        ), end
+        is_number = re.sub("[.,]", "", raw.strip(" %")).isdecimal()
+        return self._unit_of(at, end, raw, "number" if is_number else "name"), end
 
     def _gap_before(self, at: int) -> str:
         return self.question[self.tokens[at - 1].end : self.tokens[at].start]
@@ -378,9 +376,7 @@ class _Translator:
             return self._unit_of(start, end, meaning.english[1], "verb", meaning.english)
         english, *degrees = meaning.english[0].split("/")
         if meaning.kind == "closed":
-            is_asking = (
-                start == 0 or self._gap_before(start).strip() or self.texts[start - 1] in self.words.closed_words
-            )
+            is_asking = not start or self._gap_before(start).strip() or self.texts[start - 1] in self.words.closed_words
             english = english if is_asking or degrees else meaning.english[-1]
             if self.texts[end : end + 1] and self.texts[end].isdecimal():
                 english = self.words.pairs["before_numbers"].get(self.texts[start], english)
@@ -389,8 +385,8 @@ class _Translator:
         if meaning.kind == "nouns" and self._is_plural(start, end):
             english = plural(english)
         kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective", "names": "name"}
-        forms = (english, *degrees) if degrees else ()
-        return self._unit_of(start, end, english, kinds.get(meaning.kind) or kind_of(english, self.lexicon), forms)
+        kind = kinds.get(meaning.kind) or kind_of(english, self.lexicon)
+        return self._unit_of(start, end, english, kind, (english, *degrees) if degrees else ())
 
     def _is_plural(self, start: int, end: int) -> bool:
         """Tell whether a noun has the ending of a plural, and no word before it that only one thing has."""

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from kgsparql.linking.codes import codes_in, is_never_number
 from kgsparql.linking.words import TextToken
-from kgsparql.rdf.terms import IRI, XSD, Literal
+from kgsparql.rdf.terms import IRI, XSD, Literal, first_of
 from kgsparql.rdf.units import converted
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.gaps import Gap, may_mean, uncomputed
@@ -82,7 +82,7 @@ class ValueFinder:
             texts = {"day": texts[:1], "month": texts[1:]}.get(order, texts)
         known = list(dict.fromkeys(own for text in texts if (own := _date_of_match(text)) is not None))
         doubt = may_mean(found[0], *(own.value for own in known)) if known else uncomputed(found[0])
-        return next(iter(known), None), doubt if len(known) != 1 else None
+        return first_of(known), doubt if len(known) != 1 else None
 
     # --- Numbers
 

@@ -13,21 +13,21 @@ from math import prod
 from typing import Any
 from typing import Literal as OneOf
 
-from kgsparql.answering.computed import computed_words
+from kgsparql.answering.computed import computed_words, run_plan
 from kgsparql.answering.plan_question import PlanQuestion, predicates_of
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import NotFoundError, PlanError, QueryError
 from kgsparql.linking.label_matching import THRESHOLD
-from kgsparql.linking.words import root, roots_of, words
+from kgsparql.linking.words import roots_of, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.denotation import unfiltered
-from kgsparql.plans.running import Computed, run
+from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import check, parts, terms_in
 from kgsparql.plans.writing import in_words
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, XSD, Literal, normalised, printable
+from kgsparql.rdf.terms import IRI, XSD, Literal, first_of, printable, zip_equal
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.retrievers._planned_question import CandidatePlan, PlannedQuestion, QuestionTerm
 from kgsparql.retrievers.query_plan import arrays_of, quoted_in
@@ -63,7 +63,7 @@ def completed_plan(session: Session) -> PlannedQuestion:
     """
     line, asked, texts = session.original, PlanQuestion.of(session), quoted_in(session.original)
     holes = {_HOLE.format(n): text for n, text in enumerate(texts) if not _NUMBER.fullmatch(text)}
-    for own, text in [*holes.items(), *zip(texts, texts, strict=True)]:  # a number needs no quotes
+    for own, text in [*holes.items(), *zip_equal(texts, texts)]:  # a number needs no quotes
         line = line.replace(f'"{text}"', own).replace(f"'{text}'", own)
     try:
         written = arrays_of(line)
@@ -86,7 +86,7 @@ def completed_plan(session: Session) -> PlannedQuestion:
         )
         for filled, one in found
     )  # fmt: skip
-    filled = zip(holes.values(), used, strict=True)
+    filled = zip_equal(holes.values(), used)
     named = (QuestionTerm(text, own.of.term, own.label, own.kind) for text, own in filled)
     doubts = (_LESS,) * is_less if found else (_NOTHING.format(in_words(first.plan, called)),)
     return PlannedQuestion(
@@ -119,12 +119,12 @@ def _computed_fillings(
         for filled in ranked:
             if tried == _RUN or len(found) == _KEPT:
                 break
-            names = dict(zip(holes, filled, strict=True))
+            names = dict(zip_equal(holes, filled))
             try:
                 plan = read_plan(_with_names(written, names, holes), {one.name.rstrip("<>"): one.of for one in filled})
                 check(plan)
                 is_vain = not all(_leads_on(*one, known, session) for one in _paths_of(plan))
-                computed = run(plan, session.graph, vocabulary=session.vocabulary)
+                computed = run_plan(plan, session)
             except (PlanError, QueryError) as error:
                 wrong = wrong or error
                 continue
@@ -137,7 +137,7 @@ def _computed_fillings(
                 found.append((filled, computed))
     if first is None and not later and wrong is not None:
         raise wrong
-    return found, first or next(iter(later), None)
+    return found, first or first_of(later)
 
 
 def _score_of(filled: Sequence[_Filling]) -> float:
@@ -159,12 +159,12 @@ def _leads_on(
     items: a.ItemSet, path: PropertyPath, known: dict[tuple[a.ItemSet, PropertyPath], bool], session: Session
 ) -> bool:
     """Whether a path leads anywhere from a class; looked up once."""
-    if isinstance(items, a.Items) and path.steps[0].direction == "forward":
+    if isinstance(items, a.Items) and path.first_step.is_forward:
         return not any(isinstance(term, Literal) for term in items.terms)
     if not isinstance(items, a.Instances):
         return True
     if (items, path) not in known:
-        some = run(a.Exists(a.Has(items, path)), session.graph, vocabulary=session.vocabulary)
+        some = run_plan(a.Exists(a.Has(items, path)), session)
         known[items, path] = some.value == Literal(value=True)
     return known[items, path]
 
@@ -189,9 +189,10 @@ def _fillings_of(text: str, number: int, asked: PlanQuestion) -> list[_Filling]:
     linkers = [] if session.linker is None else [session.linker.by_letters(), session.linker]
     found_by = (one.find(text, limit=2 * _MEANINGS) for one in linkers)  # what is only like it, where nothing is so
     links = next((found for own in found_by if (found := [one for one in own if one.score >= THRESHOLD])), [])
-    things = [one for one in links if one.kind != "predicate" and (one.score == 1 or _has_all(one.label, text))]
+    said_of = roots_of([text])  # *film* is no *documentary film*
+    things = [one for one in links if one.kind != "predicate" and (one.score == 1 or said_of <= roots_of([one.label]))]
     fits = {one.term: one.score for one in links if one.kind == "predicate"}
-    every, known = words(normalised(text)), predicates_of(session)
+    every, known = words_of(text), predicates_of(session)
     said = [word for word in every if word not in lexicon().function_words] or every  # born in
     fit.compare(said, known)
     fits |= {one: score for one in known if (score := fit.whole(said, one)) > fits.get(one, 0.0)}
@@ -217,11 +218,6 @@ def _fillings_of(text: str, number: int, asked: PlanQuestion) -> list[_Filling]:
     return fillings
 
 
-def _has_all(label: str, text: str) -> bool:
-    """Whether a name has all words of a text: *film* is no *documentary film*."""
-    return {root(word) for word in words(normalised(text))} <= roots_of([label])
-
-
 def _with_names(written: Any, names: Mapping[str, _Filling], texts: Mapping[str, str]) -> Any:
     """Write names in the holes of the arrays of a plan; columns are called by the words."""
     if isinstance(written, list):
@@ -229,7 +225,7 @@ def _with_names(written: Any, names: Mapping[str, _Filling], texts: Mapping[str,
         if written[:1] in (["table"], ["group"]) and len(written) > 3:
             at = len(written) - 2 if isinstance(written[-1], dict) else len(written) - 1
             called = [texts.get(own[0], own[0]) for own in written[at]]
-            made[at] = [[own, *new[1:]] for own, new in zip(called, made[at], strict=True)]
+            made[at] = [[own, *new[1:]] for own, new in zip_equal(called, made[at])]
             hole = written[-1].get("order", "") if isinstance(written[-1], dict) else ""
             if hole in names:
                 made[-1]["order"] = texts[hole] if texts[hole] in called else [names[hole].name]

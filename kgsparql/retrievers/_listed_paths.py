@@ -16,9 +16,9 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.exploration import PredicatePath, mediated_paths, paths_of_several, walk_ends
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import counted, root, words
+from kgsparql.linking.words import counted, root, roots_of, words_of
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, grouped, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, distinct, grouped, local_name, normalised, printable, zip_equal
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, RDF_TYPE, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import SAMPLE, direct_first
 
@@ -115,7 +115,7 @@ def enumerate_paths(
         several = paths_of_several(
             session.graph, starts, max_hops=max_hops or 3, frontier=frontier, direction=session.direction
         )
-        for one, found in zip(enumerations, several, strict=True):
+        for one, found in zip_equal(enumerations, several):
             one.add(found.items)
             if found.cuts:
                 told = f"only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
@@ -125,10 +125,10 @@ def enumerate_paths(
 
 def add_ends(enumerations: Sequence[Enumeration], kept: Sequence[Sequence[PropertyPath]], session: Session) -> None:
     """Fetch the ends of the paths that are kept of each enumeration, together; of more than 500 ends, any 500."""
-    pairs = [(one, path) for one, own in zip(enumerations, kept, strict=True) for path in own]
+    pairs = [(one, path) for one, own in zip_equal(enumerations, kept) for path in own]
     with session.within_budget():
         found = walk_ends(session.graph, [one.walk(path) for one, path in pairs], limit=_MAX_FETCHED_ENDS)
-        for (one, path), own in zip(pairs, found, strict=True):
+        for (one, path), own in zip_equal(pairs, found):
             ends = tuple(end for end in own.items if not is_mediator(end))
             one.ends[path] = tuple(end for end in ends if end != one.link.term) or ends
             if not own.cuts:
@@ -144,7 +144,7 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
     """
     others = others_named(enumeration.link, session)
     one_step = [path for path in enumeration.paths if path.is_direct]
-    steps = [path.steps[0] for path in one_step if any(map(is_mediator, enumeration.ends[path]))]
+    steps = [path.first_step for path in one_step if any(map(is_mediator, enumeration.ends[path]))]
     if not others or not steps:
         return
     with session.within_budget():
@@ -162,7 +162,7 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
                 step, other = between[node]
                 enumeration.constraints.setdefault(shape, Constraint(1, step, (other,)))
                 shared.setdefault(shape, []).append(path.end)
-        enumeration.ends |= {path: tuple(dict.fromkeys(ends))[:SAMPLE] for path, ends in shared.items()}
+        enumeration.ends |= {path: distinct(ends)[:SAMPLE] for path, ends in shared.items()}
 
 
 def others_named(link: LinkedEntity, session: Session) -> dict[Term, float]:
@@ -175,7 +175,7 @@ def add_kinds(enumerations: Iterable[Enumeration], session: Session) -> None:
     """Name the kinds of the ends that are known, of all paths together."""
     new = [(one, path) for one in enumerations for path in one.ends if not one.kinds.get(path.steps)]
     ends = [[(end,) for end in one.ends[path][:SAMPLE] if not is_mediator(end)] for one, path in new]
-    for (one, path), kinds in zip(new, session.compared_labels.majority_types(ends), strict=True):
+    for (one, path), kinds in zip_equal(new, session.compared_labels.majority_types(ends)):
         one.kinds[path.steps] = kinds[0] if kinds else ""
 
 
@@ -206,7 +206,7 @@ class LikelyPath:
     @property
     def ends(self) -> tuple[Term, ...]:
         """Where it leads to from all nodes, as far as that is known."""
-        return tuple(dict.fromkeys(end for one in self.of_all_nodes for end in one.enumeration.ends[one.path]))
+        return distinct(end for one in self.of_all_nodes for end in one.enumeration.ends[one.path])
 
     @property
     def is_whole(self) -> bool:
@@ -257,12 +257,10 @@ def is_housekeeping(name: str, predicate: Term, ends: Sequence[Term], asked: Col
     >>> is_housekeeping("code", predicate, [key], [])
     True
     """
-    own = words(normalised(name))
-    telling = _HOUSEKEEPING.intersection(own)
-    if telling:
+    if telling := _HOUSEKEEPING.intersection(words_of(name)):
         return telling.isdisjoint(asked)
     looks_so = predicate in PICTURES_AND_PAGES or (bool(ends) and all(map(_is_code, ends)))
-    return looks_so and {root(word) for word in own}.isdisjoint(root(word) for word in asked)
+    return looks_so and roots_of([name]).isdisjoint(map(root, asked))
 
 
 def _is_code(end: Term) -> bool:
@@ -281,12 +279,12 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
     for one in found:
         nodes = f", {1 + len(one.others)} nodes" if one.others else ""
         parts = [f"{printable(labels[one.link.term], _MAX_NAME_CHARACTERS)}{nodes}"]
-        for step, kind in zip(one.path.steps, one.enumeration.kinds_along(one.path)[1:], strict=True):
+        for step, kind in zip_equal(one.path.steps, one.enumeration.kinds_along(one.path)[1:]):
             parts += [arrow(step, labels), kind or "…"]
         walks.append(" ".join(parts))
-    alike = grouped(zip(walks, found, strict=True))
+    alike = grouped(zip_equal(walks, found))
     listed = []
-    for i, (one, walk) in enumerate(zip(found, walks, strict=True)):
+    for i, (one, walk) in enumerate(zip_equal(found, walks)):
         told = f" [{_told_apart(one, alike[walk])}]" if len(alike[walk]) > 1 else ""
         ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in one.ends[:_EXAMPLE_ENDS])
         text = f"{walk}{told} ({len(one.ends)}{'' if one.is_whole else '+'}: {ends})"
@@ -298,6 +296,6 @@ def _told_apart(one: LikelyPath, alike: Sequence[LikelyPath]) -> str:
     """Say what tells a path from others that read the same: its start, else what its predicates are called."""
     if len({other.link.term for other in alike}) > 1:
         return printable(one.link.description or local_name(one.link.term), 60)
-    pairs = zip(*(other.path.steps for other in alike), strict=True)
-    own = [step for step, others in zip(one.path.steps, pairs, strict=True) if len(set(others)) > 1]
+    pairs = zip_equal(*(other.path.steps for other in alike))
+    own = [step for step, others in zip_equal(one.path.steps, pairs) if len(set(others)) > 1]
     return ", ".join(printable(local_name(step.predicate), 80) for step in own)

@@ -21,7 +21,7 @@ from typing import Literal as OneOf
 
 from kgsparql.answering.retriever import AUTO, Retriever, did_you_mean
 from kgsparql.errors import OptionError
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import Json, printable, zip_equal
 
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _TYPE_NAMES = {bool: "true | false", str: "text", type(None): "none"}
@@ -161,7 +161,7 @@ def description_of(method: type[Retriever]) -> Json:
         cost, of_two = made.cost(), made.cost(entities=2)
         bounds = {
             what: {"value": int(most), "where": {"entities": 1} if more != most else {}}
-            for (what, most), more in zip(cost._asdict().items(), of_two, strict=True)
+            for (what, most), more in zip_equal(cost._asdict().items(), of_two)
         }
     except (AttributeError, TypeError, ValueError) as error:
         raise OptionError(f"the method {method.name!r} does not say what it costs: {error}") from error

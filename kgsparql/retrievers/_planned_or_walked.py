@@ -21,13 +21,14 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import arrow, triple_text
 from kgsparql.linking.codes import is_code
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import is_foreign, roots_of, words
+from kgsparql.linking.linker import Mentions
+from kgsparql.linking.words import is_foreign, roots_of, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.paths import Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Triple, as_iri, normalised
+from kgsparql.rdf.terms import IRI, Literal, Triple, as_iri, distinct, zip_equal
 from kgsparql.rdf.vocabulary import REIFIES, STATEMENT_PARTS, UNWALKED, is_mediator
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival
@@ -54,7 +55,7 @@ class PlannedOrWalked(Retriever):
         """Bound both methods together."""
         return Cost(calls=7, rounds=7, queries=1000)
 
-    def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:
+    def find_mentions(self, session: Session) -> Mentions:
         """Find names as the method for paths does."""
         return self.walking.find_mentions(session)
 
@@ -158,7 +159,7 @@ def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
 def _needs_a_plan(read: ReadQuestion) -> bool:
     """Tell whether something is to be computed, and the plan does, or what is of a class: no path comes to that."""
     plan, asked = read.reading.plan, read.asked
-    is_list = asked.is_listing or not asked.language.existence_words.isdisjoint(asked.read.texts)
+    is_list = asked.is_listing or not asked.language.existence_words.isdisjoint(asked.texts)
     is_of_class = isinstance(plan, a.Instances) and is_list and all(one.position < 0 for one in read.reading.doubts)
     is_dated = any(parts_of(plan, a.Held))
     return is_of_class or is_dated or (_is_computing(plan) and any(asked.operations()))
@@ -206,7 +207,7 @@ def told_of_fact(session: Session) -> Retrieval | None:
     asked, own = session.asked, session.asked.language
     if is_foreign(session.question):
         return None
-    texts, names = asked.read.texts, [p for one in asked.read.chunks if one.entities for p in one.span]
+    texts, names = asked.texts, [p for one in asked.read.chunks if one.entities for p in one.span]
     before = range(1, min((p for p in names if texts[p] not in own.reporting), default=0))
     clause = next((p + 1 for p in before if _opens_statement(p, asked)), 0)
     start = clause or next((p for p in before if texts[p] in own.auxiliaries), 0)
@@ -244,14 +245,14 @@ def told_of_fact(session: Session) -> Retrieval | None:
 
 def _opens_statement(at: int, asked: Form) -> bool:
     """Tell whether what is said follows: `who said that`, `how certain is it that`; not after `which claims that`."""
-    own, (first, *_), (*_, before, last) = asked.language, asked.read.texts, ("", *asked.read.texts[:at])
+    own, (first, *_), (*_, before, last) = asked.language, asked.texts, ("", *asked.texts[:at])
     is_said = last in own.reporting and own.question_words.get(before) != "any"
-    return asked.read.texts[at] in own.relatives and (is_said or (last in own.dummies and first in own.how_words))
+    return asked.texts[at] in own.relatives and (is_said or (last in own.dummies and first in own.how_words))
 
 
 def _told_of(fact: Triple, session: Session) -> Iterator[tuple[Step, EvidenceItem]]:
     """Look up what is said of a fact: for each predicate, forward or back, a piece of evidence."""
-    forms = [[(REIFIES, fact)], [*zip(STATEMENT_PARTS, fact, strict=True)]]
+    forms = [[(REIFIES, fact)], [*zip_equal(STATEMENT_PARTS, fact)]]
     forms = [form for form in forms if form[0][0] in predicates_of(session) and not any(map(is_mediator, fact))]
     for form, direction in ((form, direction) for form in forms for direction in directions("both")):
         rows = session.graph.unfiltered().select(_said_of(form, _ABOUT, direction))
@@ -261,7 +262,7 @@ def _told_of(fact: Triple, session: Session) -> Iterator[tuple[Step, EvidenceIte
                 said = [(node, end) for own, node, end in found if own == step and not is_mediator(end)]
                 hops = [[Step(own).hop(node, part) for own, part in form] + [step.hop(node, end)] for node, end in said]
                 triples = dict.fromkeys([fact, *(hop.triple for some in hops for hop in some)])
-                ends = tuple(dict.fromkeys(end for _, end in said))
+                ends = distinct(end for _, end in said)
                 labels = session.labels([*fact, step.predicate, *ends])
                 text = f"({triple_text(fact, labels)}) {arrow(step, labels)} {'; '.join(labels[end] for end in ends)}"
                 query = _said_of(form, step.predicate, direction)
@@ -283,16 +284,16 @@ def _names_words(step: Step, said: Sequence[str], session: Session) -> bool:
     if said:
         return fit.whole(said, step.predicate) > 0
     is_reporting = not roots_of(own.reporting).isdisjoint(fit.label_roots(step.predicate))
-    is_reporting = is_reporting and own.question_words.get(session.asked.read.texts[0]) == "agent"
-    return is_reporting and (fit.form(step.predicate) == "by") == (step.direction == "forward")
+    is_reporting = is_reporting and own.question_words.get(session.asked.texts[0]) == "agent"
+    return is_reporting and (fit.form(step.predicate) == "by") == step.is_forward
 
 
 def _tells_time(step: Step, item: EvidenceItem, opening: Sequence[str], session: Session) -> bool:
     """Tell whether a time is said that is asked for, by a name that says no more than that, and whether it begins."""
     asked, own, name = session.asked, session.asked.language, session.label_fit.text(step.predicate)
-    told = words(normalised(name))
+    told = words_of(name)
     begins, ends = (not some.isdisjoint(told) for some in (own.beginning, own.ending))
-    if {*told} - own.beginning - own.ending - own.moments - own.function_words - {*asked.read.texts}:
+    if {*told} - own.beginning - own.ending - own.moments - own.function_words - {*asked.texts}:
         return False
     if any(amount_gaps(item.ends, [name], session)):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Retrieval, Support
-from kgsparql.answering.computed import computed_retrieval
+from kgsparql.answering.computed import computed_retrieval, run_plan
 from kgsparql.answering.confidence import calibration, signals_of, support_of_plan
 from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.planned import computed_plan, planned_retrieval, read_and_planned
@@ -14,10 +14,10 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.plans.algebra import Plan
-from kgsparql.plans.running import Computed, run
+from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.writing import in_words
-from kgsparql.rdf.terms import IRI, Labels, Literal, Term
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, first_of
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.form import described
 from kgsparql.reading.gaps import rival
@@ -101,7 +101,7 @@ class GivenPlan(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return what the plan comes to."""
-        found = run(self.plan, session.graph, vocabulary=session.vocabulary)
+        found = run_plan(self.plan, session)
         return replace(computed_retrieval(found, session), support=Support(1.0, 1.0))
 
 
@@ -135,7 +135,7 @@ def planned_question(session: Session) -> PlannedQuestion:
     if computed is not None:
         first, *others = candidates
         session.notes.drop(MISSING_NAME, () if first.left_out else session.notes.texts)  # all words were read
-        tied = next((one for one in others if one.plan != first.plan and abs(first.score - one.score) < _TIED), None)
+        tied = first_of(one for one in others if one.plan != first.plan and abs(first.score - one.score) < _TIED)
         if tied is not None:
             gaps = (*gaps, rival(tied.words, first.words))
         best = [AnswerTerm(term, labels[term]) for term in computed.terms]

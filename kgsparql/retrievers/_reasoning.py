@@ -27,7 +27,7 @@ from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
-from kgsparql.rdf.terms import Json, Labels, Literal, Term, Triple, grouped, printable
+from kgsparql.rdf.terms import Json, Labels, Literal, Term, Triple, distinct, first_of, grouped, printable, zip_equal
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.reading.gaps import not_the_graphs
 from kgsparql.retrievers._walking import is_opaque, item_of_ways, places_by_likeness, query_through
@@ -100,13 +100,13 @@ class FactSheet:
             things = {term: f"{printable(labels[term], _MAX_NAME)} [{numbers[term]}]" for term in own}
             before = by_text.setdefault(text := _text_of(line, {**labels, **things}), line)
             if before is not line:  # by other nodes without a name
-                by_text[text] = replace(before, ways=tuple(dict.fromkeys((*before.ways, *line.ways))))
+                by_text[text] = replace(before, ways=distinct((*before.ways, *line.ways)))
         kept = {}
         counts = Counter[str]()
         for line in by_text.values():
             counts[line.letter] += 1
             kept[f"{line.letter}{counts[line.letter]}"] = line
-        texts = (f"{marker} {text}" for marker, text in zip(kept, by_text, strict=True))
+        texts = (f"{marker} {text}" for marker, text in zip_equal(kept, by_text))
         return cls(kept, tuple(texts), tuple(numbers), tuple(labels[term] for term in numbers))
 
     def ask(
@@ -152,7 +152,7 @@ class FactSheet:
         )
         said, texts = session.ask_model(call) or {}, []
         named = [f"{printable(name, _MAX_NAME)} [{number}]" for number, name in enumerate(self.names, 1)]
-        for marker, text in zip(self.lines, self.texts, strict=True):
+        for marker, text in zip_equal(self.lines, self.texts):
             is_whole = marker in said and all(own in said[marker] for own in named if own in text)
             texts.append(f"{marker} {said[marker]}" if is_whole else text)
         return replace(self, texts=tuple(texts))
@@ -241,7 +241,7 @@ def answered(
     """
     if said.quote and not said.answers:
         items = (sheet.lines[marker].item for marker in said.used)
-        passage = next((item for item in items if item is not None), None)
+        passage = first_of(item for item in items if item is not None)
         return None if passage is None else quoted_passage(passage, said.quote, found)
     wanted = dict.fromkeys(sheet.things[number - 1] for number in said.answers)
     of_steps = (marker for step in said.steps for marker in step.used)
@@ -312,7 +312,7 @@ def _parts_of(
 def _part_with(term: Term, told: Set[Triple], found: Retrieval, session: Session) -> Retrieval | None:
     """Answer with a term to which no chain leads: by a piece of evidence that was used, and has it."""
     items = (i for i in found.evidence if term in i.terms and not told.isdisjoint(own.triple for own in i.triples))
-    return next((part_of_item(item, [term], session) for item in items), None)
+    return first_of(part_of_item(item, [term], session) for item in items)
 
 
 def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tuple[list[InferenceStep], list[str]]:

@@ -20,7 +20,7 @@ from kgsparql.linking.documents import BYTES_PER_TOKEN
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS
-from kgsparql.rdf.terms import IRI, Labels, Term, grouped, iris_in, local_name
+from kgsparql.rdf.terms import IRI, Labels, Term, distinct, grouped, iris_in, local_name, zip_equal
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import ReadLine, segments
 from kgsparql.retrievers._walking import (
@@ -130,11 +130,11 @@ def found_facts(
     """Find the facts of expansions, one path to each term; what was fetched is added to ``known``."""
     most = _MAX_FACTS_OF_STEP // len(taken)
     asked = [_affordable_entities(one, known, most=most, limit=limit) for one in taken]
-    wanted = {(entity, one.step): None for one, some in zip(taken, asked, strict=True) for entity in some}
+    wanted = {(entity, one.step): None for one, some in zip_equal(taken, asked) for entity in some}
     new = [key for key in wanted if key not in known]
     known |= _fetched_neighbours(new, {one.walk.start for one in taken}, session, limit=limit)
     found = []
-    for expansion, entities in zip(taken, asked, strict=True):
+    for expansion, entities in zip_equal(taken, asked):
         cuts = []
         if len(entities) < len(expansion.counts):
             cuts.append(Cut("entities asked about", len(entities), len(expansion.counts), expansion.text))
@@ -176,7 +176,7 @@ def _fetched_neighbours(
     ``Q7186-a1b2``.
     """
     found = groups_of(wanted, session, limit=limit)
-    iris = list(dict.fromkeys(iris_in(end for group in found.items for end in group.neighbours)))
+    iris = distinct(iris_in(end for group in found.items for end in group.neighbours))
     session.labels([*topics, *iris], in_grace=False)
     beyond: Mapping[Term, Sequence[Hop]] = {}
     if not any(is_opaque(topic, session) for topic in topics):
@@ -199,7 +199,7 @@ def _fetched_neighbours(
                 cuts.append(Cut("hops through nested blank nodes", 2, None, where))
             mediated += named
             paths += [] if named else [Path(group.entity, (hop,))]
-        known[group.entity, group.step] = [*paths, *mediated], list(dict.fromkeys(cuts))
+        known[group.entity, group.step] = [*paths, *mediated], distinct(cuts)
     return known
 
 
@@ -235,7 +235,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
             kept[i].append(place)
             left -= sizes[i][place]
             room[i] -= sizes[i][place]
-    some = [replace(one, shown=tuple(one.units[i] for i in own)) for one, own in zip(found, kept, strict=True)]
+    some = [replace(one, shown=tuple(one.units[i] for i in own)) for one, own in zip_equal(found, kept)]
     for one in some:
         if len(one.shown) < len(one.units):
             session.notes.add_cuts([Cut("facts shown", len(one.shown), len(one.units), walk_text(one.walk, labels))])
@@ -269,7 +269,7 @@ def fact_lines(one: FoundFacts, session: Session) -> list[ReadLine]:
 def facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest: int = 0) -> Retrieval:
     """Make the facts evidence, each predicate an item; candidates of the last ``latest`` of them come first."""
     evidence = Evidence(_fact_item(one, session) for one in found)
-    shown = list(zip(evidence, found, strict=True))
+    shown = list(zip_equal(evidence, found))
     before = len(shown) - latest
     every = ((item, own) for item, one in [*shown[before:], *shown[:before]] for own in one.reached().items())
     ends = dict.fromkeys((end, item.score, item.marker) for item, own in every for end in _ends_of(*own))

@@ -28,7 +28,7 @@ from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import rows_from_facts
 from kgsparql.plans.term_lists import TermLists
-from kgsparql.rdf.terms import IRI, Json, Literal, Triple, printable
+from kgsparql.rdf.terms import IRI, Json, Literal, Triple, printable, zip_equal
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.resources import packaged_toml
 from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
@@ -130,7 +130,7 @@ class Trial:
             return [False] * len(items)
         chosen = [places[number - 1] for number in said.numbers]
         right = [item["paths"][: not item.get("lacks_it")] for item in items]
-        return [[path for own, path in chosen if own is item] == one for item, one in zip(items, right, strict=True)]
+        return [[path for own, path in chosen if own is item] == one for item, one in zip_equal(items, right)]
 
     def _reply_with_room(self, call: Call[T]) -> T:
         """Ask; one that reasons before it replies is given more room, from then on."""

@@ -27,7 +27,7 @@ from kgsparql.linking.words import in_turn
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, grouped, local_name, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, grouped, local_name, printable, zip_equal
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
 NextStepT = TypeVar("NextStepT", bound="NextStep")
@@ -89,7 +89,7 @@ def candidates_by_start(paths: Sequence[tuple[Term, PropertyPath, Sequence[str]]
         kinded = [paths[i][1:] for i in own]
         scores[own] = score_paths(Start.of(session, start), kinded, session.label_fit, worded=worded)
     texts = (nested_text(path, kinds, labels) for _, path, kinds in paths)
-    return [Candidate(i, text, score) for i, (text, score) in enumerate(zip(texts, scores.tolist(), strict=True))]
+    return [Candidate(i, text, score) for i, (text, score) in enumerate(zip_equal(texts, scores.tolist()))]
 
 
 def candidates_of_ways(groups: Sequence[Sequence[Path]], session: Session) -> list[Candidate]:
@@ -97,7 +97,7 @@ def candidates_of_ways(groups: Sequence[Sequence[Path]], session: Session) -> li
     kinds = [[""] * (len(ways[0]) + 1) for ways in groups]
     with session.within_budget():
         kinds = session.compared_labels.majority_types([[way.terms for way in ways[:SAMPLE]] for ways in groups])
-    paths = [(own[0].start, own[0].property_path, kind) for own, kind in zip(groups, kinds, strict=True)]
+    paths = [(own[0].start, own[0].property_path, kind) for own, kind in zip_equal(groups, kinds)]
     return candidates_by_start(paths, session)
 
 
@@ -122,7 +122,7 @@ def chosen_steps(
     if not offered:
         return []
     examples = _examples_of(offered, session) if session.model_reads else [""] * len(offered)
-    texts = [f"{one.text[:-1]}: {own})" if own else one.text for one, own in zip(offered, examples, strict=True)]
+    texts = [f"{one.text[:-1]}: {own})" if own else one.text for one, own in zip_equal(offered, examples)]
     candidates = [Candidate(n, text, offered[n].score) for n, text in enumerate(texts)]
     choices = choices_among(candidates, "predicates", at_most, session, **asking)
     return [(offered[choice.candidate.number], choice) for choice in choices]
@@ -182,14 +182,14 @@ def choices_among(
 def walk_scores(ways: Mapping[Walk, Sequence[Path]], session: Session) -> dict[Walk, float]:
     """Score walks, the best first: by how well they fit the question."""
     scored = candidates_of_ways(list(ways.values()), session)
-    scores = {walk: candidate.score or 0.0 for walk, candidate in zip(ways, scored, strict=True)}
+    scores = {walk: candidate.score or 0.0 for walk, candidate in zip_equal(ways, scored)}
     return {walk: scores[walk] for walk in sorted(scores, key=lambda w: (-scores[w], w.path, w.start.value))}
 
 
 def items_at_ends(walks: Mapping[Walk, float], session: Session) -> list[EvidenceItem]:
     """Follow scored walks to all their ends; one without any is left out."""
     items = expanded_items(list(walks), session.labels)
-    return [replace(item, score=score) for item, score in zip(items, walks.values(), strict=True) if item is not None]
+    return [replace(item, score=score) for item, score in zip_equal(items, walks.values()) if item is not None]
 
 
 def answers_of(found: Iterable[tuple[Term, float, str]], session: Session) -> list[AnswerTerm]:
@@ -316,12 +316,12 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
     """
     forward: dict[tuple[Term, frozenset[Term]], set[IRI]] = {}
     for line in lines:
-        if line.path.is_direct and line.path.steps[0].direction == "forward":
-            forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.steps[0].predicate)
+        if line.path.is_direct and line.path.first_step.is_forward:
+            forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.first_step.predicate)
 
     def is_repeated(line: Line) -> bool:
-        step, ends = line.path.steps[0], frozenset(line.ends)
-        is_one_inverse = line.path.is_direct and step.direction == "inverse" and len(ends) > 1
+        step, ends = line.path.first_step, frozenset(line.ends)
+        is_one_inverse = line.path.is_direct and step.is_inverse and len(ends) > 1
         return is_one_inverse and bool(forward.get((line.start, ends), set()) - {step.predicate})
 
     return [line for line in lines if not is_repeated(line)]
@@ -353,7 +353,7 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
     labels = session.labels(p for line in lines for p in line.path.predicates)
     others = session.asked.asks_for_others
     candidates = []
-    for line, candidate in zip(lines, scored, strict=True):
+    for line, candidate in zip_equal(lines, scored):
         back = not others and any(
             labels[a.predicate] == labels[b.predicate] and a.direction != b.direction
             for a, b in pairwise(line.path.steps)
@@ -393,7 +393,7 @@ def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
 
 def query_through(ways: Sequence[Path]) -> Query:
     """Ask for ways of one path: for what they have at each place, or anything where one has a blank node there."""
-    places = [dict.fromkeys(terms) for terms in zip(*(way.terms for way in ways), strict=True)]
+    places = [dict.fromkeys(terms) for terms in zip_equal(*(way.terms for way in ways))]
     named = {at: own for at, own in enumerate(places) if at and not any(isinstance(t, BlankNode) for t in own)}
     ends = named.pop(len(places) - 1, None)
     return path_queries.walk_triples(ways[0].walk, ends, limit=1_000, through=named)

@@ -25,8 +25,8 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Hop, PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
+from kgsparql.rdf.paths import Hop, Step, Walk
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable, zip_equal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered, only_numbers
 from kgsparql.retrievers._walking import (
@@ -152,7 +152,7 @@ class Entity(Retriever):
             return linker.similar(question, limit=self.top_k_nodes, threshold=least)
         near = linker.similar(question, limit=_COMPARED, threshold=0.0)
         alike = session.ranker.similarities([one.label for one in near], [question])
-        scored = [replace(one, score=round(float(score), 4)) for one, (score,) in zip(near, alike, strict=True)]
+        scored = [replace(one, score=round(float(score), 4)) for one, (score,) in zip_equal(near, alike)]
         return sorted((one for one in scored if one.score >= least), key=lambda one: -one.score)
 
     def _lines_of(
@@ -182,7 +182,7 @@ class Entity(Retriever):
         edges = [degree[line.start] + line.count for line in lines]
         candidates = [
             replace(candidate, score=(candidate.score or 0.0) + matched[as_iri(line.start)].score)
-            for line, candidate in zip(lines, line_candidates(lines, session), strict=True)
+            for line, candidate in zip_equal(lines, line_candidates(lines, session))
         ]
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(lines[c.number].path)))
         named = session.linked
@@ -220,12 +220,12 @@ def _with_ends(
     """Let the several ends of a whole line of one step, but for blank nodes, be named as the answer with one marker."""
     left_out = {(g.entity, g.step): [term for term in g.neighbours if is_mediator(term)] for g in groups}
     with_ends = []
-    for item, (line, _) in zip(items, lines, strict=True):
+    for item, (line, _) in zip_equal(items, lines):
         if item.cuts or line.path.is_long or len(line.ends) < 2:
             with_ends.append(item)
             continue
         walk = line.ways[0].walk
-        mediators = left_out.get((walk.start, walk.path.steps[0]), ())
+        mediators = left_out.get((walk.start, walk.path.first_step), ())
         query = path_queries.answers(walk, without_blank=any(isinstance(term, BlankNode) for term in mediators))
         with_ends.append(replace(item, query=query, ends=line.ends))
     return with_ends
@@ -274,7 +274,7 @@ def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], sessi
         subject, predicate, literal = triple
         part = _best_part(literal.value, session)
         named = frozenset(m.term for m in matcher.mentions(part)) | {subject}
-        query = path_queries.walk_triples(Walk(subject, PropertyPath((Step(predicate),))), [literal], limit=1)
+        query = path_queries.walk_triples(Walk(subject, Step(predicate).path), [literal], limit=1)
         text = f"{names[subject]} ({names[predicate]}): {part}"
         yield named & similarity.keys(), EvidenceItem("passage", text, (CitedTriple(triple),), query)
 

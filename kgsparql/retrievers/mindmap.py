@@ -27,7 +27,7 @@ from kgsparql.models.chat_completion import Call, fenced
 from kgsparql.models.replies import mentions
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path
-from kgsparql.rdf.terms import IRI, BlankNode, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Term, first_of, zip_equal
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered
 from kgsparql.retrievers._walking import (
@@ -150,7 +150,7 @@ class MindMap(Retriever):
                 lines += _best_lines(own, share, "neighbour lines", session)
         kept = list(islice(in_turn(map(chained_paths, self._segment_chains(entities, session))), self.paths_kept))
         scored = []
-        for path, candidate in zip(kept, candidates_of_ways([[path] for path in kept], session), strict=True):
+        for path, candidate in zip_equal(kept, candidates_of_ways([[path] for path in kept], session)):
             ends = None if isinstance(path.end, BlankNode) else [path.end]
             scored.append((path, path_queries.walk_triples(path.walk, ends, limit=SHOWN), candidate.score or 0.0))
         paths = sorted(path_items(scored, session), key=lambda item: -item.score)
@@ -200,7 +200,7 @@ class MindMap(Retriever):
         """
         found: list[list[Segment]] = [[]]
         cuts: list[Cut] = []
-        start, remaining = next(iter(entities), None), list(entities[1:])
+        start, remaining = first_of(entities), list(entities[1:])
         with session.within_budget():
             while start is not None and remaining:
                 end = remaining.pop(0)
@@ -211,7 +211,7 @@ class MindMap(Retriever):
                 cuts.extend(shortest.cuts)
                 items = _without_inverses(shortest.items) if self.merge_inverses else shortest.items
                 paths = items[: self.paths_per_pair]
-                through = next((path for path in items if set(path.terms[1:-1]) & set(remaining)), None)
+                through = first_of(path for path in items if set(path.terms[1:-1]) & set(remaining))
                 if through is not None:
                     paths = (through,)
                     remaining = [term for term in remaining if term not in through.terms]
@@ -235,7 +235,7 @@ def _completed_lines(lines: Sequence[EvidenceItem], session: Session) -> list[Ev
     """Complete lines with all their ends and the query for exactly these; texts of whole lines stay."""
     followed = expanded_items([item.paths[0].walk for item in lines], session.labels)
     completed = []
-    for item, whole in zip(lines, followed, strict=True):
+    for item, whole in zip_equal(lines, followed):
         if whole is None:
             completed.append(item)
         elif not item.cuts and {way.end for way in item.paths} >= set(whole.ends):
@@ -275,7 +275,7 @@ def _without_inverses(paths: Sequence[Path]) -> Segment:
     kept: dict[tuple[Term, ...], list[Path]] = {}
     for path in sorted(paths, key=lambda path: sum(hop.direction == "inverse" for hop in path.hops)):
         same = kept.setdefault(path.terms, [])
-        pairs = (zip(path.hops, other.hops, strict=True) for other in same)
+        pairs = (zip_equal(path.hops, other.hops) for other in same)
         if not any(
             all(a == b or (a.direction != b.direction and a.step.predicate != b.step.predicate) for a, b in own)
             for own in pairs

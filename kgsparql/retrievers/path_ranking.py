@@ -27,9 +27,9 @@ from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.exploration import descriptions
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, words
+from kgsparql.linking.words import root, roots_of, words_of
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, first_of, zip_equal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.retrievers._listed_paths import (
@@ -102,8 +102,8 @@ class PathRanking(Retriever):
             choices = choose(numbered_list(first, session), "paths", self.paths_kept, session)
             taken = [replace(first[one.candidate.number], score=one.score) for one in choices[: self.paths_kept]]
             chosen = from_all_nodes(taken, session)
-            steps = [one.path.steps[0] for one in found if one.path.is_direct]
-            around = [step.predicate for step in steps if step.direction == "forward"]
+            steps = [one.path.first_step for one in found if one.path.is_direct]
+            around = [step.predicate for step in steps if step.is_forward]
             top = 1.0 + (found[0].score if found else 0.0)
             defining += (replace(item, score=top) for item in definitions(session, around))
             said = [_path_of(item) for item in defining]
@@ -137,7 +137,7 @@ class PathRanking(Retriever):
             single = [path for path in own.paths if path.is_direct and own.ends[path]]
             found += self._scored_paths(own, single, session)
         best = sorted(found, key=attrgetter("score"), reverse=True)[: self.paths_kept]
-        session.labels([term for one in best for term in (one.path.steps[0].predicate, *one.ends)])
+        session.labels([term for one in best for term in (one.path.first_step.predicate, *one.ends)])
         items = []
         for one in best:
             name = one.link.label
@@ -158,9 +158,7 @@ class PathRanking(Retriever):
         further = sorted(likely[LISTED_READINGS:], key=lambda one: one.path.is_long)
         listed = [*likely[:LISTED_READINGS], *further][: self.prompt_paths]
         lines = [candidate.text for candidate in numbered_list(listed, session)]
-        return [
-            Reading(text, partial(self._followed_path, one, session)) for one, text in zip(listed, lines, strict=True)
-        ]
+        return [Reading(text, partial(self._followed_path, one, session)) for one, text in zip_equal(listed, lines)]
 
     def _followed_path(self, one: LikelyPath, session: Session) -> Retrieval:
         evidence = Evidence(self._items_of(from_all_nodes([one], session), session))
@@ -221,12 +219,12 @@ class PathRanking(Retriever):
     ) -> list[LikelyPath]:
         link, others = known.link, others_named(known.link, session)
         labels = session.compared_labels([p for path in paths for p in path.predicates])
-        asked = words(normalised(session.masked_question))
+        asked = words_of(session.masked_question)
         asks_name = not (lexicon().identity_nouns | lexicon().naming_words).isdisjoint(asked)
         kinded = [(path, known.kinds_along(path)) for path in paths]
         scores = score_paths(Start.of(session, link), kinded, session.label_fit, worded=worded).tolist()
         found = []
-        for path, score in zip(paths, scores, strict=True):
+        for path, score in zip_equal(paths, scores):
             last, constraint = path.last, known.constraints.get(path)
             besides = sum(others.get(value, 0.0) for value in constraint.values) if constraint else 0.0
             bonus = self.link_weight * (link.score + besides)
@@ -242,11 +240,11 @@ class PathRanking(Retriever):
         walks = [one.walk for one in chosen]
         limit = ENDS if session.complete else SAMPLE
         items = expanded_items(walks, session.labels, limit=limit, question=session.masked_question)
-        return [replace(item, score=one.score) for item, one in zip(items, chosen, strict=True) if item]
+        return [replace(item, score=one.score) for item, one in zip_equal(items, chosen) if item]
 
 
 def _path_of(item: EvidenceItem) -> PropertyPath:
-    return item.paths[0].property_path
+    return item.property_path
 
 
 def _with_descriptions(starts: Sequence[LinkedEntity], session: Session) -> Sequence[LinkedEntity]:
@@ -270,7 +268,7 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
     start = session.links[0].term
     asks_who = session.asked.sort == "agent"
     names = session.labels(around, in_grace=False) if asks_who else {}
-    jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in map(root, words(normalised(name)))]
+    jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in roots_of([name])]
     texts = session.vocabulary.valued  # of descriptions that are nodes
     walks = [Walk(start, PropertyPath((Step(p), Step(texts[p])))) for p in DESCRIPTIONS if p in texts]
     walks += [Walk(start, Step(p).path) for p in (*jobs, *DESCRIPTIONS, *_KINDS)]
@@ -278,7 +276,7 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
     def for_reader(ends: Sequence[Term]) -> list[Term]:
         own = [end for end in ends if not (isinstance(end, IRI) and end.value.startswith(_OF_SCHEMA))]
         tagged = {end.language or "" for end in own if isinstance(end, Literal)}
-        first = next((tag for tag in (*session.labels.languages, "", "en") if tag in tagged), None)
+        first = first_of(tag for tag in (*session.labels.languages, "", "en") if tag in tagged)
         return [end for end in own if first is None or not isinstance(end, Literal) or (end.language or "") == first]
 
     found = [item for item in expanded_items(walks, session.labels, keep=for_reader) if item is not None]

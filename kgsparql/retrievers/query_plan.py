@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, cast
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.computed import computed_retrieval, with_rows
+from kgsparql.answering.computed import computed_retrieval, run_plan, with_rows
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.planned import (
@@ -41,11 +41,11 @@ from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import MAX_DEPTH, ListedName, read_plan
-from kgsparql.plans.running import Computed, run
+from kgsparql.plans.running import Computed
 from kgsparql.plans.term_lists import MOST_SETS, TermLists
 from kgsparql.plans.type_check import check, mapped, parts, terms_in
 from kgsparql.plans.writing import none_in_words
-from kgsparql.rdf.terms import Literal, iris_in, printable
+from kgsparql.rdf.terms import Literal, first_of, iris_in, printable
 from kgsparql.rdf.units import ratios
 from kgsparql.reading.gaps import Gap, left_out
 from kgsparql.reading.lexicon import lexicon
@@ -256,9 +256,7 @@ class _PlanWriting:
             said = f"the question does not say {own[0]:,}" if own else "it asks for nothing of the graph"
             return None, f"It is no plan: {said}."
         try:
-            computed = run(
-                _with_named_columns(written.plan, self.asked), session.graph, vocabulary=self.asked.vocabulary
-            )
+            computed = run_plan(_with_named_columns(written.plan, self.asked), session)
         except (PlanError, QueryError) as error:
             return None, f"It could not be run: {error.message}."
         if computed.rows and computed.empty_part is None:
@@ -455,7 +453,7 @@ def _with_options(written: list[Any]) -> Any:
         option = _OPTION.match(part) if isinstance(part, str) and len(kept) > 2 else None
         if option is not None:
             name, value = option.groups()
-            options[name] = _plan_end(value) if value else next(rest, None)
+            options[name] = _plan_end(value) if value else first_of(rest)
             if name == "order":
                 options["largest_first"] = True
                 is_path = isinstance(options[name], str) and options[name][-1:] in {"<", ">"}

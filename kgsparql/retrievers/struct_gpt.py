@@ -23,7 +23,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import numbers
 from kgsparql.rdf.paths import Constraint, Path, PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, grouped, iris_in, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, grouped, iris_in, printable, zip_equal
 from kgsparql.retrievers._reasoning import FactSheet, answered
 from kgsparql.retrievers._struct_gpt_facts import (
     Expansion,
@@ -218,9 +218,9 @@ def _likeliest_first(expansions: Sequence[Expansion], session: Session) -> list[
     samples = [[way.terms for way in islice(one.ways.values(), SAMPLE)] for one in expansions]
     kinds = session.compared_labels.majority_types(samples)
     walks = [one.walk for one in expansions]  # the kind of the ends is not known yet
-    paths = [(walk.start, walk.path, [*own, ""]) for walk, own in zip(walks, kinds, strict=True)]
+    paths = [(walk.start, walk.path, [*own, ""]) for walk, own in zip_equal(walks, kinds)]
     made = []
-    for one, scored in zip(expansions, candidates_by_start(paths, session), strict=True):
+    for one, scored in zip_equal(expansions, candidates_by_start(paths, session)):
         text = f"{walk_text(one.walk, labels, between=' … ')} ({told_count(one.counts.values())})"
         made.append(replace(one, text=text, score=scored.score or 0.0))
     return sorted(made, key=lambda one: -one.score)

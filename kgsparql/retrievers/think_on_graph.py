@@ -27,7 +27,7 @@ from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
-from kgsparql.rdf.terms import IRI, Labels, Term, grouped, printable
+from kgsparql.rdf.terms import IRI, Labels, Term, grouped, printable, zip_equal
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, answered, segments
 from kgsparql.retrievers._walking import (
@@ -219,7 +219,7 @@ class ThinkOnGraph(Retriever):
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
         # At most so many predicates of each chain; their shares sum to 1 if a model gave the scores. A ranker scores
         # whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
-        weighed = zip(taken, _choice_weights(choices), strict=True)
+        weighed = zip_equal(taken, _choice_weights(choices))
         by_place = grouped((offer.place, (offer, weight)) for (offer, _), weight in weighed)
         weights = [own[: self.width] for own in by_place.values()]
         by_model = choices[0].chosen_by == "model"
@@ -292,7 +292,7 @@ class ThinkOnGraph(Retriever):
         limits = [self.thin_to if len(one.siblings) >= self.thin_threshold else len(one.siblings) for one in chosen]
         if sum(limits) > MAX_CHOICES:
             limits = [min(limit, max(1, MAX_CHOICES // len(chosen))) for limit in limits]
-        long = [one for one, most in zip(chosen, limits, strict=True) if most < len(one.siblings)]
+        long = [one for one, most in zip_equal(chosen, limits) if most < len(one.siblings)]
         # In turn, so that each predicate has its share where not all are compared by meaning.
         paths = list(in_turn(one.siblings for one in long))
         names = [printable(labels[path.end], 300) for path in paths]
@@ -343,7 +343,7 @@ def _scored_chains(
         return _scored_chains(rest, labels, 0, session)
     by_model = not choices or any(choice.chosen_by == "model" for choice in choices)
     taken = (named[choice.candidate.number] for choice in choices)
-    weights, compared = dict(zip(taken, _choice_weights(choices), strict=True)), {*named}
+    weights, compared = dict(zip_equal(taken, _choice_weights(choices))), {*named}
     for one in chosen:
         own = {path: weights.get(path, 0.0) for path in one.listed if path in compared}
         total = sum(own.values())
@@ -405,7 +405,7 @@ def _scored_offers(offered: Sequence[Offer], session: Session) -> list[Offer]:
     walks = [(one.way.start, PropertyPath((*one.way.property_path.steps, one.step))) for one in offered]
     paths = [(start, path, [""] * (len(path.steps) + 1)) for start, path in walks]
     scored = []
-    for one, candidate in zip(offered, candidates_by_start(paths, session), strict=True):
+    for one, candidate in zip_equal(offered, candidates_by_start(paths, session)):
         text = f"{path_text(one.way, labels)} {arrow(one.step, labels)} ({told_count([one.count])})"
         score = (candidate.score or 0.0) - _WALKED_AGAIN_PENALTY * one.again
         scored.append(replace(one, text=text, score=score))

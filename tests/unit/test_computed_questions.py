@@ -15,8 +15,8 @@ from pyoxigraph import Literal, NamedNode, QueryBoolean, RdfFormat, Store
 import kgsparql
 from benchmarks.meaning import KINDS, OUTCOMES, PER_KIND, Question, outcome, questions
 from benchmarks.meaning_words import Facts
+from kgsparql.answering.computed import run_plan
 from kgsparql.errors import QueryError
-from kgsparql.plans.running import run
 from tests.world import CHILDREN, FIXTURES, NOBEL, open_nobel
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -182,9 +182,9 @@ def test_where_a_plan_cannot_be_run_the_next_is_with_a_doubt_and_then_paths(monk
             ran.append(plan)
             if len(ran) == 1:
                 raise QueryError("too much")
-            return run(plan, *given, **named)
+            return run_plan(plan, *given, **named)
 
-        monkeypatch.setattr("kgsparql.answering.planned.run", run_but_the_first)
+        monkeypatch.setattr("kgsparql.answering.planned.run_plan", run_but_the_first)
         return open_nobel().ask(question)
 
     by_next, by_paths = (

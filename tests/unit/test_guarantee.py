@@ -8,8 +8,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.ask_options import GUARANTEES
-from kgsparql.answering.confidence import SIGNALS
-from kgsparql.answering.guarantee import guarantee
+from kgsparql.answering.confidence import SIGNALS, guarantee
 from kgsparql.errors import OptionError
 from kgsparql.knowledge_base import KnowledgeBase
 from tests.world import BORN, NOBEL

@@ -13,6 +13,7 @@ from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow, Vocabulary, nearest_first
 from kgsparql.linking.words import in_turn
 from kgsparql.models.embedding import Embedder, Floats
+from kgsparql.rdf.terms import zip_equal
 
 _ROLES = ("label", "alternative", "derived")
 
@@ -47,7 +48,7 @@ class CombinedLabels:
         """See :meth:`PackedLabels.with_graph`; each of several graphs gets its own member of the graph."""
         members = {member.name: member for member in graph.members}
         of_parts = [members.get(name) for name in self.names] or [graph] * len(self.parts)
-        parts = (part.with_graph(own) if own else part for part, own in zip(self.parts, of_parts, strict=True))
+        parts = (part.with_graph(own) if own else part for part, own in zip_equal(self.parts, of_parts))
         return replace(self, parts=tuple(parts), failed={})
 
     def held_rows(self) -> Iterable[LabelRow]:

@@ -29,10 +29,10 @@ from kgsparql.linking.label_index.search import (
     rows_by,
     with_short,
 )
-from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens, with_signs, words
+from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens, with_signs, words, words_of
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Literal, normalised, text_literal
+from kgsparql.rdf.terms import IRI, Literal, distinct, normalised, text_literal, zip_equal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, WORDS, direct_claim
 
 _FOUND_EACH = 50  # labels of one text search; a word that as many have is common: another must tell which is meant
@@ -51,7 +51,7 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
     >>> language_tags(["de", "en-GB"])
     ('de', 'en-gb', 'mul', '', 'en')
     """
-    return tuple(dict.fromkeys((*(tag.lower() for tag in languages), "mul", "", "en")))
+    return distinct((*(tag.lower() for tag in languages), "mul", "", "en"))
 
 
 def names_in(solutions: Iterable[Solution]) -> list[LabelRow]:
@@ -206,11 +206,11 @@ class EndpointLabels(FoundLabels):
             query = label_search(kind, missing, predicates=predicates, languages=tags, limit=_FOUND_EACH)
             names = names_in(self._graph.select(query)) if not query.empty else []
             for search in missing:
-                wanted = {word for text in search for word in words(normalised(text))}
+                wanted = {word for text in search for word in words_of(text)}
                 self._searched[search] = [name for name in names if wanted <= set(words(name.key))]
         for search in searches:
             if len(search) == 1 and len(self._searched[search]) >= _FOUND_EACH:
-                common.update(words(normalised(search[0])))
+                common.update(words_of(search[0]))
         return [name for search in searches for name in self._searched[search]]
 
     def _names_by_wikibase_search(
@@ -224,15 +224,15 @@ class EndpointLabels(FoundLabels):
                 search = wikibase_search(missing, host=self._known_profile.search_host, languages=languages)
             found = [one for one in self._graph.select(search) if isinstance(one.get("entity"), IRI)]
             meant = [getattr(one["entity"], "value", "") for one in found]
-            new = list(dict.fromkeys([*(iri for iri in known if iri not in self._kinds), *meant]))
+            new = distinct([*(iri for iri in known if iri not in self._kinds), *meant])
             named = rows_by("iri", self._learn_kinds(new[:_MAX_ENTITIES], tags, named=frozenset(meant)))
             for name in missing:
-                own = (iri for one, iri in zip(found, meant, strict=True) if one.get("words") == Literal(name))
+                own = (iri for one, iri in zip_equal(found, meant) if one.get("words") == Literal(name))
                 self._searched[name,] = [*chain.from_iterable(map(named.__getitem__, own))]
         return [row for name in names for row in self._searched[name,]]
 
     def _with_kinds_and_degrees(self, names: Sequence[LabelRow]) -> list[LabelRow]:
-        entities = list(dict.fromkeys(name.iri for name in names))[:_MAX_ENTITIES]
+        entities = distinct(name.iri for name in names)[:_MAX_ENTITIES]
         known = set(entities)
         self._learn_kinds([iri for iri in entities if iri not in self._kinds])
         sharing = Counter(key for key, _ in {(name.key, name.iri) for name in names})
@@ -391,7 +391,7 @@ class Spellings:
     def exact(self) -> tuple[str, ...]:
         """List texts that may be a whole label, the likeliest first: as written, and with other capitals."""
         spans = sorted(self._name_spans(), key=self._span_likelihood)
-        return tuple(dict.fromkeys(form for span in spans for form in self._span_forms(*span)))[:MAX_SPELLINGS]
+        return distinct(form for span in spans for form in self._span_forms(*span))[:MAX_SPELLINGS]
 
     def _name_spans(self) -> Iterator[tuple[int, int]]:
         count = len(self.tokens)
@@ -458,7 +458,7 @@ class Spellings:
     @property
     def names(self) -> tuple[str, ...]:
         """List what is written like a name; where nothing is, runs of content words."""
-        return tuple(dict.fromkeys(self._text_of(run[0], run[-1] + 1) for run in self._name_runs()))
+        return distinct(self._text_of(run[0], run[-1] + 1) for run in self._name_runs())
 
     @property
     def searches(self) -> tuple[tuple[str, ...], ...]:
@@ -466,7 +466,7 @@ class Spellings:
         names = [self._content_words(run) for run in self._name_runs()]
         others = [self._content_words(run) for run in self._content_runs()]
         alone = [(word,) for words in names for word in words]
-        return tuple(dict.fromkeys(words for words in (*names, *others, *alone) if words))
+        return distinct(words for words in (*names, *others, *alone) if words)
 
     def _content_words(self, run: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._words[i] for i in run if self._content[i])

@@ -30,7 +30,7 @@ from kgsparql.linking.label_index.search import (
 )
 from kgsparql.linking.words import trigrams, words
 from kgsparql.models.embedding import Embedder, Floats
-from kgsparql.rdf.terms import Json, normalised
+from kgsparql.rdf.terms import Json, normalised, zip_equal
 
 EMBED_AT_ONCE = 2_000  # up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``
 
@@ -141,7 +141,7 @@ class PackedLabels:
         return [row for _, own in groupby(rows, key=attrgetter("key")) for row in sorted(own)]
 
     def _rows_at(self, numbers: NDArray[np.int64]) -> Iterator[LabelRow]:
-        places = zip(self._row_ends[numbers].tolist(), self._row_ends[numbers + 1].tolist(), strict=True)
+        places = zip_equal(self._row_ends[numbers].tolist(), self._row_ends[numbers + 1].tolist())
         text = "".join(self._packed.text("rows", *place) for place in places)
         return map(LabelRow._make, json.loads(f"[{text[:-1]}]"))  # but for the comma at the end
 
@@ -227,7 +227,7 @@ class _Texts:
         wanted = sorted(set(texts))
         hashes = np.fromiter(map(_hash_of, wanted), "<i8", len(wanted))
         firsts, lasts = self._hashes.searchsorted(hashes), self._hashes.searchsorted(hashes, "right")
-        for text, first, last in zip(wanted, firsts.tolist(), lasts.tolist(), strict=True):
+        for text, first, last in zip_equal(wanted, firsts.tolist(), lasts.tolist()):
             for place in self._order[first:last].tolist():
                 if self[place] == text:
                     yield place
@@ -253,7 +253,7 @@ class _Texts:
         if len(found) > limit:
             found = found[scores[found] >= np.partition(scores[found], -limit)[-limit] - _SAME_SCORE]
         # Equal scores in the order of the names, so that the limit cuts the same every time.
-        hits = zip(scores[found].tolist(), found.tolist(), strict=True)
+        hits = zip_equal(scores[found].tolist(), found.tolist())
         return [at for _, at in sorted(hits, key=lambda hit: (-round(hit[0], 9), names[hit[1]]))[:limit]]
 
 
@@ -329,7 +329,7 @@ class _Writer:
             owners[np.argsort(had, kind="stable")].astype("<u4"),
             np.append(0, np.cumsum(np.bincount(had, minlength=len(ordered)))).astype("<u4"), np.array(sizes, "<u2"),
         )  # fmt: skip
-        for part, values in zip(("texts", *_PARTS), (written, *arrays), strict=True):
+        for part, values in zip_equal(("texts", *_PARTS), (written, *arrays)):
             self.put(f"{name} {part}", values)
         return ordered
 
