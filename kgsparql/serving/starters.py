@@ -13,7 +13,7 @@ from itertools import islice
 from kgsparql.dataclasses import frozen
 from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.english_forms import is_person, many, relation
+from kgsparql.linking.english_forms import Relation, is_person, many, relation
 from kgsparql.plans.algebra import Count, Ends, Has, Instances, Items, Plan
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
@@ -33,11 +33,17 @@ _DULL = re.compile(
     r"\b(?:ids?|identifiers?|codes?|keys?|ir[il]s?|ur[il]s?|doi|e-?mails?|home ?pages?|websites?|gender|sex|tags?|name"
     r"|notations?|status|versions?|comments?|notes?|images?|thumbnails?|lat(?:itude)?|long(?:itude)?|types?|class(?:es)?"
     r"|lists?|nodes?|shapes?|propert(?:y|ies)|resources?|statements?|subsets?|datatypes?|accounts?|label|title"
-    r"|broader|narrower|exact|scheme|pages?|votes|domain|range)\b",
+    r"|broader|narrower|logos?|depictions?|exact|scheme|pages?|votes|domain|range)\b",
     re.IGNORECASE,
 )
 """Words for what is noted of a thing, or serves its description, but is seldom asked."""
 
+
+_CLAUSES = {"noun": "have {} as {}", "verb": "{1} {0}", "passive": "were {1} {0}"}
+_SAID = {  # of a noun: what is asked of one thing, and what is said of several
+    "date of birth": ("When was {} born?", ""), "place of birth": ("Where was {} born?", "were born in {}"),
+    "date of death": ("When did {} die?", ""), "place of death": ("Where did {} die?", "died in {}"),
+}  # fmt: skip
 
 Sizes = Mapping[Term | None, int]
 """How well known a thing is, and how common a kind."""
@@ -45,13 +51,13 @@ Sizes = Mapping[Term | None, int]
 
 @frozen
 class _Fact:
-    """What is said of a thing of some kind, with a noun for what the object is of the subject."""
+    """What is said of a thing of some kind, and how."""
 
     subject: IRI
     step: Step
     object: Term
     kind: IRI | None
-    noun: str
+    how: Relation
 
 
 @frozen
@@ -72,54 +78,67 @@ def example_questions(knowledge: KnowledgeBase) -> tuple[str, ...]:
 
     >>> import kgsparql
     >>> example_questions(kgsparql.open("fixtures/nobel.ttl", embedder="none"))[0]
-    'Who is the child of Albert Einstein?'
+    'Who are the children of Albert Einstein?'
     """
     graph, most = knowledge.graph, MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE
     if not graph.is_embedded or knowledge.is_empty or sum(predicate_counts(graph).values()) > most:
         return ()
-    facts = _noun_facts(knowledge)
+    facts = _said_facts(knowledge)
     labels = knowledge.labels({term for fact in facts for term in (fact.subject, fact.object, fact.kind) if term})
     sizes = Counter[Term | None](fact.kind for fact in facts)
     sizes.update(degrees(graph, iris_in(dict.fromkeys(end for fact in facts for end in (fact.subject, fact.object)))))
-    sorts = _lookup_starters(facts, labels, sizes), _list_starters(facts, labels, sizes), _count_starters(knowledge)
-    tried = (islice(dict.fromkeys(sort), _TRIES) for sort in sorts)
-    right = (next((one.text for one in some if _is_answered(one, knowledge)), "") for some in tried)
-    return tuple(filter(None, right))
+    listed = [*_list_starters(facts, labels, sizes)]
+    counted = (_Starter(one.text.replace("Which", "How many", 1), Count(one.plan)) for one in listed[::-1])
+    found: list[str] = []
+    for sort in (_lookup_starters(facts, labels, sizes), listed, [*_count_starters(knowledge), *counted]):
+        tried = islice(dict.fromkeys(sort), _TRIES)
+        found += islice((one.text for one in tried if _is_answered(one, knowledge)), 1)
+    return tuple(found)
 
 
-def _noun_facts(knowledge: KnowledgeBase) -> list[_Fact]:
-    """Read some facts of the commonest predicates that are called by a noun, for each kind that the subject is of."""
+def _said_facts(knowledge: KnowledgeBase) -> list[_Fact]:
+    """Read some facts of the commonest predicates that are called as one says them, for each kind of the subject."""
     graph = knowledge.graph
     common = [own for own in predicate_counts(graph) if own not in UNWALKED and not own.value.startswith(OF_ONTOLOGIES)]
-    said = {own: relation(label) for own, label in knowledge.labels(common[:_PREDICATES]).items()}
-    nouns = {as_iri(own): how.text for own, how in said.items() if how.is_noun and _is_plain(how.text)}
+    said = {as_iri(own): relation(label) for own, label in knowledge.labels(common[:_PREDICATES]).items()}
+    said = {
+        own: how for own, how in said.items() if how.form in _CLAUSES and not how.is_inverse and _is_plain(how.text)
+    }
     query = Query.load("predicate_triples")
-    found = graph.select(Query.union([query.bind(predicate=[own]).limit(_FACTS) for own in nouns])) if nouns else ()
+    found = graph.select(Query.union([query.bind(predicate=[own]).limit(_FACTS) for own in said])) if said else ()
     triples = [(s, as_iri(one["predicate"]), one["object"]) for one in found if isinstance(s := one["subject"], IRI)]
     kinds = types(graph, dict.fromkeys(subject for subject, *_ in triples))
     facts = []
     for subject, predicate, object_ in triples:
         of = [kind for kind in kinds[subject] or (None,) if not (kind and kind.value.startswith(OF_ONTOLOGIES))]
-        facts += [_Fact(subject, Step(predicate), object_, kind, nouns[predicate]) for kind in of]
+        facts += [_Fact(subject, Step(predicate), object_, kind, said[predicate]) for kind in of]
     return facts
 
 
 def _lookup_starters(facts: Sequence[_Fact], labels: Labels, sizes: Sizes) -> Iterator[_Starter]:
-    """Yield questions for the one thing that is something of another, of the commonest kind and best known."""
-    for fact in sorted(facts, key=lambda own: (-sizes[own.kind], -sizes[own.subject], own.noun, own.subject.value)):
-        if _is_plain(name := labels[fact.subject]):
-            who = "Who" if is_person(fact.noun) else "What"
-            yield _Starter(f"{who} is the {fact.noun} of {name}?", Ends(Items((fact.subject,)), fact.step.path))
+    """Yield questions for what is something of one thing, of the commonest kind and best known."""
+    several = {step for (_, step, _), n in Counter((one.subject, one.step, one.kind) for one in facts).items() if n > 1}
+    for fact in sorted(facts, key=lambda own: (-sizes[own.kind], -sizes[own.subject], own.how.text, own.subject.value)):
+        noun, name = fact.how.text, labels[fact.subject]
+        if fact.how.is_noun and _is_plain(name):
+            who, is_of_many = "Who" if is_person(noun) else "What", fact.step in several
+            asked = f"{who} are the {many(noun)} of {{}}?" if is_of_many else f"{who} is the {noun} of {{}}?"
+            text = (_SAID.get(noun, ("",))[0] or asked).format(name)
+            yield _Starter(text, Ends(Items((fact.subject,)), fact.step.path), most=_MOST_LISTED)
 
 
 def _list_starters(facts: Sequence[_Fact], labels: Labels, sizes: Sizes) -> Iterator[_Starter]:
-    """Yield questions for the things of a kind that have something in common."""
-    counts = Counter((fact.kind, fact.step, fact.object, fact.noun) for fact in facts)
-    for kind, step, end, noun in sorted(counts, key=lambda own: (-sizes[own[0]], -sizes[own[2]], *map(str, own))):
-        if kind and isinstance(end, IRI) and counts[kind, step, end, noun] > 1 and _is_plain(labels[end]):
+    """Yield questions for the things of a kind that have something in common, those first that are said with a verb."""
+    counts = Counter((fact.kind, fact.step, fact.object, fact.how) for fact in facts)
+    said = {how: _SAID.get(how.text, ("", ""))[1] for *_, how in counts}
+    order = {how: (not clause, how.is_noun, how.text) for how, clause in said.items()}
+    for kind, step, end, how in sorted(
+        counts, key=lambda own: (order[own[3]], -sizes[own[0]], -sizes[own[2]], str(own))
+    ):
+        if kind and isinstance(end, IRI) and counts[kind, step, end, how] > 1 and _is_plain(labels[end]):
             plan = Has(Instances(kind), step.path, Items((end,)))
-            text = f"Which {many(labels[kind])} have {labels[end]} as {noun}?"
-            yield _Starter(text, plan, least=2, most=_MOST_LISTED)
+            clause = (said[how] or _CLAUSES[how.form]).format(labels[end], how.text)
+            yield _Starter(f"Which {many(labels[kind])} {clause}?", plan, least=2, most=_MOST_LISTED)
 
 
 def _count_starters(knowledge: KnowledgeBase) -> Iterator[_Starter]:
