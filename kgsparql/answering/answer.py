@@ -17,6 +17,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.rdf.literals import OF_RDF, literal_kind, number_text, python_value, value_text
 from kgsparql.rdf.terms import Labels, Literal, Term, first_of, printable
 from kgsparql.reading.gaps import Gap
+from kgsparql.reading.lexicon import said_in
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
@@ -81,6 +82,7 @@ def unit_of(found: Computed) -> str:
     return ""
 
 
+AND_MORE = "and {} more"
 LISTED = 10  # answers that are listed for a person
 MAX_CHOICES = 60  # candidates that a model is shown, and can choose by their number: those that the ranker likes best
 COMPUTED_MARKER = "Q1"  # of the item of evidence that is a value or table computed from facts
@@ -244,6 +246,7 @@ class Answer:
     :param signals: what the confidence rests on, each in [0, 1] and 1 at best.
     :param computed: what a query plan came to: its rows, the query, and whether the facts give the same value again.
     :param prose: what a model says of the answer, in sentences that hold by what they cite; nothing rests on them.
+    :param language: of the question, and of the sentences around the answer.
     :param they: what *they* and *them* were taken for in it: things found before.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
@@ -277,6 +280,7 @@ class Answer:
     computed: Computed | None = None
     prose: tuple[str, ...] = ()
     they: ItemSet | None = None
+    language: str = "en"
     error: KgsparqlError | None = None
 
     @property
@@ -290,6 +294,10 @@ class Answer:
         if self.type == "table" and self.computed is not None:
             return tuple(tuple(map(python_value, row)) for row in self.computed.rows)
         return tuple(python_value(one.term) for one in self.best)
+
+    def say(self, sentence: str) -> str:
+        """Return a sentence in the language of the question."""
+        return said_in(self.language).get(sentence, sentence)
 
     def __bool__(self) -> bool:
         """Refuse to be taken for true: a no is an answer as well."""
@@ -367,7 +375,7 @@ class Answer:
 _NAMED_ROWS, _DECIMAL_PLACES = 10, 6
 
 
-def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
+def more_text(left: Sequence[AnswerTerm], evidence: Evidence, say: Callable[[str], str] = str) -> str:
     """Say how many answers are not listed, and how all are found; empty if none is left."""
     if not left:
         return ""
@@ -375,11 +383,11 @@ def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
     terms = {term.term for term in left}
     item = first_of(item for item in evidence if item.marker in shared and terms <= set(item.ends))
     are_cut = any(cut.what == "ends" for one in evidence if one.marker in shared for cut in one.cuts)
-    number = f"… {'at least ' if are_cut else ''}{len(left):,} more"
-    return number + (f": the query of {item.marker} finds them all" if item is not None else "")
+    number = "… " + say("at least {} more" if are_cut else "{} more").format(f"{len(left):,}")
+    return number + (say(": the query of {} finds them all").format(item.marker) if item is not None else "")
 
 
-def rows_text(found: Computed, label: Label, *, with_values: bool = False) -> str:
+def rows_text(found: Computed, label: Label, *, with_values: bool = False, say: Callable[[str], str] = str) -> str:
     """Write the first rows of what a plan came to, on one line; empty where there are none, or one without a value.
 
     :param with_values: what each of the best has stands behind it.
@@ -393,8 +401,8 @@ def rows_text(found: Computed, label: Label, *, with_values: bool = False) -> st
         rows = [
             f"{row} ({cell_text(value, -1, found, label)})" for row, value in zip(rows, found.measured, strict=False)
         ]
-    more = f"; and {len(found.rows) - _NAMED_ROWS:,} more" if len(found.rows) > _NAMED_ROWS else ""
-    return "; ".join(rows) + more
+    left = len(found.rows) - _NAMED_ROWS
+    return "; ".join([*rows, *([say(AND_MORE).format(f"{left:,}")] if left > 0 else [])])
 
 
 def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> str:

@@ -16,6 +16,7 @@ from kgsparql.answering.readings import put_together, readings_in, shown_terms
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, LimitError, OptionError, UnreachableError
+from kgsparql.evidence.verbalising import arrow
 from kgsparql.graphs.notes import Note
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import terms_in
@@ -131,14 +132,26 @@ def _choice_of(found: Retrieval, terms: Collection[Term], session: Session) -> R
     made, item = found.computed, found.best_item
     if made is not None:
         labels = session.labels([*sorted(terms_in(made.plan), key=str), *made.terms], in_grace=True)
-        label = labels.__getitem__
+        label, told = labels.__getitem__, _told_reading(made.plan, session)
         if made.value is not None:
-            return ReadingChoice(in_words(made.plan, label), 1, (computed_words(made, label),))
+            return ReadingChoice(told, 1, (computed_words(made, label, session.say),))
         rows = [[cell_text(cell, at, made, label) for at, cell in enumerate(row)] for row in made.rows[:_FIRST]]
-        return ReadingChoice(in_words(made.plan, label), len(made.rows), tuple(map(" | ".join, rows)))
+        return ReadingChoice(told, len(made.rows), tuple(map(" | ".join, rows)))
     if item is None:
         return None
     plan = a.Ends(a.Items(tuple(iris_in([item.paths[0].start]))), item.paths[0].property_path)
-    labels = session.labels(sorted(terms_in(plan), key=str), in_grace=True)
     first = [printable(one.shown, 120) for one in found.candidates if one.term in terms][:_FIRST]
-    return ReadingChoice(in_words(plan, labels.__getitem__), len(terms), tuple(first))
+    return ReadingChoice(_told_reading(plan, session), len(terms), tuple(first))
+
+
+def _told_reading(plan: a.Plan, session: Session) -> str:
+    """Say what a reading is: in another language than English a path as arrows, which any language has."""
+    terms = sorted(terms_in(plan), key=str)
+    if session.translation is None:
+        return in_words(plan, session.labels(terms, in_grace=True).__getitem__)
+    if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items):
+        labels = session.labels(terms, in_grace=True)
+        steps = (arrow(step, labels) for step in plan.path.steps)
+        return " ".join(["; ".join(labels[one] for one in plan.start.terms), *steps, "?"])
+    told = in_words(plan, session.compared_labels(terms, in_grace=True).__getitem__)
+    return f"{session.say('read in English')}: {told}"

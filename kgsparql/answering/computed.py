@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -47,6 +48,7 @@ def computed_retrieval(
     found: Computed, session: Session, *, score: float = 1.0, gaps: tuple[Gap, ...] = ()
 ) -> Retrieval:
     """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them."""
+    say = session.say
     if found.is_no_number:
         gaps = (not_all(NO_NUMBER), *gaps)
     if found.unread:
@@ -65,19 +67,14 @@ def computed_retrieval(
     shown_terms = [term for term in every if term is not None]
     session.labels.learn(islice(chain(shown_terms, *found.facts), _MOST_LEARNT))
     label = session.labels(shown_terms).__getitem__
-    for own in found.left_out:
-        gaps = (*gaps, not_all(own.in_words(label)))
-    if found.tied:
-        gaps = (not_all(f"{found.tied:,} more share the last place"), *gaps)
-    if found.multiplied:
-        one, other = found.multiplied
-        gaps = (*gaps, rival(f"each {one} with each {other}", "those that belong together"))
-    unknown = {term for fact in found.facts for term in fact if is_unknown(term)} if found.value is not None else ()
-    if len(unknown) > 1:
-        gaps = (*gaps, not_all(f"{len(unknown):,} of these are unknown, and may be the same"))
-    reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), _cited_facts(found)
-    facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}"
-    basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""
+    gaps = (*([not_all(f"{found.tied:,} more share the last place")] if found.tied else ()), *gaps)
+    gaps += tuple(_value_gaps(found, label))
+    in_english = session.compared_labels(terms_in(found.plan)).__getitem__ if session.translation is not None else label
+    reading, value = reading_in_words(found.plan, in_english), computed_words(found, label, say)
+    shown = _cited_facts(found)
+    facts = f"{'' if found.all_facts else say('more than ')}{counted(len(found.facts), say('fact'), say('facts'))}"
+    some = "; " + say("{} are cited").format(len(shown)) if len(shown) < len(found.facts) else ""
+    basis = f" ({facts}{some})" if found.facts else ""
     cited = partial(CitedTriple, sources=tuple(Source(member.name) for member in session.graph.members))
     item = EvidenceItem(
         kind="computed", text=f"{reading} = {best_text(found, label) if found.measured else value}{basis}",
@@ -90,9 +87,20 @@ def computed_retrieval(
     answers = tuple(AnswerTerm(term, text, score, (COMPUTED_MARKER,)) for term, text in named)
     beside = ((found.retired, "deprecated left out"), (found.twins, "the same as others"))
     why = "".join(f"; {number:,} {session.say(told)}" for number, told in beside if number)
-    why += _why_nothing(found, label, session)
+    why += _why_nothing(found, in_english, session)
     draft = _computed_draft(found, reading, value, answers, session, why=why)
     return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
+
+
+def _value_gaps(found: Computed, label: Label) -> Iterator[Gap]:
+    """Doubt what is not read, what belongs together, and what may be the same."""
+    yield from (not_all(own.in_words(label)) for own in found.left_out)
+    if found.multiplied:
+        one, other = found.multiplied
+        yield rival(f"each {one} with each {other}", "those that belong together")
+    unknown = {term for fact in found.facts for term in fact if is_unknown(term)} if found.value is not None else ()
+    if len(unknown) > 1:
+        yield not_all(f"{len(unknown):,} of these are unknown, and may be the same")
 
 
 def with_rows(found: Computed, session: Session) -> Computed:
@@ -142,26 +150,26 @@ def reading_in_words(plan: a.Plan, label: Label) -> str:
     return f"{done}: {printable(said, 600)}"
 
 
-def computed_words(found: Computed, label: Label) -> str:
+def computed_words(found: Computed, label: Label, say: Callable[[str], str] = str) -> str:
     """Say what a plan came to, on one line."""
     if isinstance(found.plan, a.Condition):
-        return _NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no"
+        return say(_NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no")
     unit = "" if found.value is None else unit_of(found)
-    return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
+    return f"{rows_text(found, label, say=say)} {unit}".strip() or say(_NOTHING)
 
 
 def _computed_draft(
     found: Computed, reading: str, value: str, answers: tuple[AnswerTerm, ...], session: Session, *, why: str
 ) -> Draft:
     """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
-    shown = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
-    if value == _NOTHING:
+    read = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
+    if value == session.say(_NOTHING):
         none = NO_NUMBER if found.is_no_number else "Nothing in this graph"
-        return Draft(f"{session.say(none)} [{COMPUTED_MARKER}]\n{shown}{why}", sufficient=False)
+        return Draft(f"{session.say(none)} [{COMPUTED_MARKER}]\n{read}{why}", sufficient=False)
     is_closed = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
-    text = f"{session.say(value)} {session.say('in this graph')}" if is_closed else session.say(value)
+    text = f"{value} {session.say('in this graph')}" if is_closed else value
     claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))
-    return Draft(f"{text} [{COMPUTED_MARKER}]\n({shown}{why})", answers, (claim,), sufficient=True)
+    return Draft(f"{text} [{COMPUTED_MARKER}]\n({read}{why})", answers, (claim,), sufficient=True)
 
 
 def _why_nothing(found: Computed, label: Label, session: Session) -> str:
@@ -173,7 +181,7 @@ def _why_nothing(found: Computed, label: Label, session: Session) -> str:
     if part is None or isinstance(part, a.Minus | a.Lacks | a.Where):
         return ""
     if part != whole:
-        return f"; {none_in_words(part, label)} in this graph"
+        return f"; {none_in_words(part, label)} {session.say('in this graph')}"
     if not isinstance(part, a.Both):
         return ""
     is_one_of = any(isinstance(one, a.Items) for one in part.sets)

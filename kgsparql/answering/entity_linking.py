@@ -57,7 +57,7 @@ def link_entities(session: Session, mentions: Mentions = None) -> None:
             links = linker.link(session.question, mentions or None)
             links = _with_owners_of_codes(links, session)
             session.notes.links_at = len(session.notes.texts)
-            session.notes.extend(_missing_notes(linker, session.question, links, mentions))
+            session.notes.extend(_missing_notes(linker, links, mentions, session))
     session.notes.labels.update({link.term: link.label for link in links if link.label != local_name(link.term)})
     equivalent = _equivalent_links(links, session)
     pairs = {(path.start, path.end) for path in session.same}
@@ -109,23 +109,26 @@ def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> 
     return (*linked, *(link for link in links if not any(link.mention.start in span for span in spans)))
 
 
-def _missing_notes(linker: Linker, question: str, links: Sequence[LinkedEntity], mentions: Mentions) -> Iterator[Note]:
+def _missing_notes(
+    linker: Linker, links: Sequence[LinkedEntity], mentions: Mentions, session: Session
+) -> Iterator[Note]:
     """Yield what was looked for and not found, and what the graph has that is nearest."""
+    question, say = session.question, session.say
 
     def named(entities: Iterable[LinkedEntity]) -> str:
         return "; ".join(printable(entity.label, 60) for entity in entities)
 
     if links:
         for name, near in linker.unlinked_names(question, links, mentions):
-            meant = f"; did you mean {named(near)}?" if near else ""
-            yield Note(MISSING_NAME, f"not found in the graph: {printable(name, 80)!r}{meant}", name)
+            meant = say("; did you mean {}?").format(named(near)) if near else ""
+            yield Note(MISSING_NAME, say("not found in the graph: {!r}").format(printable(name, 80)) + meant, name)
     elif looked_for := linker.looked_for(question):
-        meant = f"did you mean: {named(near)}?" if (near := linker.suggest(question)) else ""
+        meant = say("; did you mean {}?").format(named(near)) if (near := linker.suggest(question)) else ""
         if not near:
             near = linker.similar(question, limit=3, threshold=0.0)
-            meant = f"the nearest names are: {named(near)}" if near else "nothing is like that"
+            meant = say("; the nearest names are: {}").format(named(near)) if near else say("; nothing is like that")
         texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
-        yield Note(MISSING_NAME, f"looked for {texts}; {meant}")
+        yield Note(MISSING_NAME, say("looked for {}").format(texts) + meant)
     for line in linker.notes(links):
         yield Note("labels", line)
 
@@ -158,24 +161,25 @@ def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[
     )
 
 
-def link_notes(links: Iterable[LinkedEntity]) -> Iterator[Note]:
+def link_notes(session: Session) -> Iterator[Note]:
     """Yield what the reader should know of links: names that several things have, and what else may be meant."""
+    links, say = session.links, session.say
     for link in links:
         if link.matched in {"given", "same as"}:
             continue
         if link.score < THRESHOLD:
             rivals = [_choice_hint(c, link) for c in link.candidates[:MAX_NAMESAKES_SHOWN]]
-            among = f", the best connected; to take another, add {', or '.join(rivals)}" if rivals else ""
-            text = f"{link.mention.text!r} was taken to mean {printable(link.label, 60)}{among}"
+            among = say(", the best connected; to take another, add {}").format("; ".join(rivals)) if rivals else ""
+            text = say("{!r} was taken to mean {}").format(link.mention.text, printable(link.label, 60)) + among
             yield Note("link_uncertain", text)
         if others := link.namesakes:
             is_part = others[-1] == link.candidates[-1] and len(link.candidates) == MAX_CANDIDATES
-            named = ", or ".join(_choice_hint(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
+            named = "; ".join(_choice_hint(other, link) for other in others[:MAX_NAMESAKES_SHOWN])
             more = " …" if len(others) > MAX_NAMESAKES_SHOWN or is_part else ""
-            taken = f"{link.term}{f' ({link.description})' if link.description else ''} is linked"
-            count = f"{'at least ' if is_part else ''}{len(others) + 1} things"
-            called = f"{count} are called {printable(link.label, 60)!r}"
-            yield Note("namesakes", f"{called}: {taken}; to take another, add {named}{more}")
+            taken = f"{link.term}{f' ({link.description})' if link.description else ''}"
+            count = f"{'≥ ' if is_part else ''}{len(others) + 1}"
+            told = say("{} things are called {!r}: {} is linked; to take another, add {}")
+            yield Note("namesakes", told.format(count, printable(link.label, 60), taken, named) + more)
 
 
 def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:

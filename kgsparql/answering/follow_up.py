@@ -24,7 +24,7 @@ from kgsparql.plans.adapting import Those
 from kgsparql.plans.arrays import read_plan_file
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.rdf.terms import IRI, Term, iris_in, printable
-from kgsparql.reading.lexicon import glossary, lexicon, longest_phrase
+from kgsparql.reading.lexicon import glossary, lexicon, longest_phrase, said_in
 from kgsparql.reading.translation import Translation, language_in
 from kgsparql.resources import packaged_toml
 
@@ -271,8 +271,7 @@ class _Completion:
         return verb.end() if is_plural and not is_followed else 0
 
     def _told_sentence(self, sentence: str, *values: str) -> str:
-        known = {} if self.language == lexicon().language else glossary(self.language).sentences
-        return known.get(sentence, sentence).format(*values)
+        return said_in(self.language).get(sentence, sentence).format(*values)
 
     def with_place(self, text: str) -> Completed:
         """Put an answer to the question before in the place of *the first one*; ask back if there is none."""

@@ -63,7 +63,7 @@ def retrieve(retriever: Retriever, session: Session) -> Retrieval:
         is_ranked=draft.is_ranked, gaps=known or (), computed=judged.computed,
     )  # fmt: skip
     weighed = _weighed_answer(ranked, judged, session, is_judged=known is not None)
-    notes = session.notes.lines(link_notes(session.links))
+    notes = session.notes.lines(link_notes(session))
     return replace(found, notes=notes, gaps=weighed.gaps, confidence=weighed.confidence)
 
 
@@ -171,7 +171,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         outcome, draft = "partial", replace(draft, text=f"{_not_sure(missing[0], session)}\n{shown}".rstrip())
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:2])
     if outcome == "no_entity":
-        session.notes.extend([Note("way_out", _WAY_OUT)])
+        session.notes.extend([Note("way_out", session.say(_WAY_OUT))])
     labels = evidence_labels(found.evidence, session, besides=found.computed.terms if found.computed else ())
     text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
     made = Answer(
@@ -184,11 +184,11 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         graphs=tuple(member.name for member in session.graph.members),
         digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},
         retriever=retriever.used(found).name, model=session.asked_model, trust=session.trust, labels=labels,
-        notes=session.notes.lines(link_notes(session.links)), fallbacks=tuple(session.notes.fallbacks),
+        notes=session.notes.lines(link_notes(session)), fallbacks=tuple(session.notes.fallbacks),
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
         error=session.notes.lost or first_of(session.graph.errors.values()),
         usage={**session.graph.usage.to_json(), "rounds": session.rounds},
-        they=None if session.those is None else session.those.items,
+        language=session.language, they=None if session.those is None else session.those.items,
     )  # fmt: skip
     return _weighed_answer(made, found, session, is_judged=known is not None)
 

@@ -126,7 +126,7 @@ def compose_from_templates(retrieval: Retrieval, say: Callable[[str], str] = str
     best = next((frozenset(item.ends) for item in retrieval.evidence if item.ends), frozenset[Term]())
     rest = tuple(term for term in retrieval.candidates[LISTED:] if term.term in best)
     lines = [f"{i:>2}. {printable(own.shown, 180)}  [{', '.join(own.markers)}]" for i, own in enumerate(listed, 1)]
-    more = more_text(rest, retrieval.evidence)
+    more = more_text(rest, retrieval.evidence, say)
     text = "\n".join([say(RANKED), *lines, *([f"    {more}"] if more else [])]) if lines else ""
     return Draft(text=text, answers=(*listed, *rest), claims=claims, is_ranked=True)
 

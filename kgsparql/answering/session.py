@@ -27,7 +27,7 @@ from kgsparql.rdf.paths import Directions, Path
 from kgsparql.rdf.terms import IRI, Labels, Term
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.form import Form
-from kgsparql.reading.lexicon import glossary, lexicon
+from kgsparql.reading.lexicon import lexicon, said_in
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.translation import Translation
 from kgsparql.schema.vocabulary import GraphVocabulary
@@ -116,9 +116,14 @@ class Session:
     _vocabulary: GraphVocabulary | None = field(default=None, init=False, repr=False)
 
     @property
+    def language(self) -> str:
+        """The language of the question."""
+        return lexicon().language if self.translation is None else self.translation.language
+
+    @property
     def sentences(self) -> Mapping[str, str]:
         """What sentences of answers and doubts are in the language of the question; English ones are missing."""
-        return {} if self.translation is None else glossary(self.translation.language).sentences
+        return said_in(self.language)
 
     def say(self, sentence: str) -> str:
         """Return a sentence in the language of the question."""

@@ -174,7 +174,10 @@ def _number_typed(answer: Answer) -> int:
     """Ask who sits at a terminal which reading is meant; 0 for none of them."""
     if not answer.choices or not sys.stdin.isatty():
         return 0
-    typer.echo(f"Which is meant? 1 to {len(answer.choices)}, or Enter for none: ", nl=False, err=True)
+    typer.echo(
+        answer.say("Which is meant? 1 to {}, or Enter for none:").format(len(answer.choices)), nl=False, err=True
+    )
+    typer.echo(" ", nl=False, err=True)
     return _number_of(sys.stdin.readline(), answer)
 
 

@@ -48,7 +48,8 @@ class Gap:
 
     def translated(self, sentences: Mapping[str, str]) -> Gap:
         """Say it in another language, as far as that has a sentence for it."""
-        values = tuple(sentences.get(value, value) for value in self.values)
+        either = f") {sentences.get('or', 'or')} "  # between meanings, behind the IRI of each
+        values = tuple(sentences.get(value, value).replace(") or ", either) for value in self.values)
         return replace(self, template=sentences.get(self.template, self.template), values=values)
 
 

@@ -288,6 +288,11 @@ def glossary(language: str) -> Glossary:
     return Glossary(**{**document, "endings": endings, "meanings": meanings, "words": words, "pairs": pairs})
 
 
+def said_in(language: str) -> Mapping[str, str]:
+    """Return the sentences of answers and doubts in a language, by those in English; none of English."""
+    return glossary(language).sentences if language in languages() else {}
+
+
 @cache
 def languages() -> tuple[str, ...]:
     """Return the languages that questions are read in, beside English."""

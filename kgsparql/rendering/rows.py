@@ -91,7 +91,7 @@ def _table_of(answer: Answer) -> Computed | None:
 def table_line(answer: Answer) -> str:
     """Return the line of the answer's text that the table stands for: its first rows, one after the other."""
     found = _table_of(answer)
-    return "" if found is None else f"{rows_text(found, answer.labels.__getitem__)} [{COMPUTED_MARKER}]"
+    return "" if found is None else f"{rows_text(found, answer.labels.__getitem__, say=answer.say)} [{COMPUTED_MARKER}]"
 
 
 def aligned_table(answer: Answer) -> list[str]:
@@ -119,7 +119,18 @@ def _first_rows(answer: Answer) -> tuple[list[list[str]], Sequence[Sequence[Term
         return [], (), ""
     terms, left = found.rows[:LISTED], len(found.rows) - LISTED
     rows = [[cell_text(term, i, found, answer.labels.__getitem__) for i, term in enumerate(row)] for row in terms]
-    return [[*found.columns], *rows], terms, f"+{left:,} more: -f csv  " if left > 0 else ""
+    more = f"+{answer.say('{} more').format(f'{left:,}')}: -f csv  " if left > 0 else ""
+    return [_column_heads(found, answer), *rows], terms, more
+
+
+def _column_heads(found: Computed, answer: Answer) -> list[str]:
+    """Name the columns for a person, in the language of the question."""
+    heads = [answer.say(name) for name in found.columns]
+    for column in getattr(found.plan, "columns", ()) if answer.language != "en" else ():
+        path = getattr(column.measure, "path", None)
+        if path is not None and column.name in found.columns and "(" not in column.name:
+            heads[found.columns.index(column.name)] = answer.labels.get(path.last, column.name)
+    return heads
 
 
 def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:

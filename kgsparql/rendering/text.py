@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql import events as e
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, ReadingChoice, more_text
+from kgsparql.answering.answer import AND_MORE, LISTED, Answer, AnswerTerm, ReadingChoice, more_text
 from kgsparql.dataclasses import replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.verbalising import triple_text
@@ -72,7 +72,7 @@ def _listed_answers(answer: Answer) -> tuple[list[str], str]:
     if len(answer.answers) <= LISTED and all(is_named):
         return [], ""
     listed = [f"{_answer_name(one)}  [{', '.join(one.markers)}]" for one in first]
-    return listed, more_text(answer.answers[LISTED:], answer.evidence)
+    return listed, more_text(answer.answers[LISTED:], answer.evidence, answer.say)
 
 
 def _inferred_lines(answer: Answer) -> list[str]:
@@ -111,9 +111,9 @@ def _link_lines(answer: Answer) -> Iterator[str]:
             for one in link.likely_alternatives
         ]
         more = " …" if len(rivals) > _SHOWN_RIVALS else ""
-        others = f"; or {', '.join(rivals[:_SHOWN_RIVALS])}{more}" if rivals else ""
+        others = f"; {answer.say('or')} {', '.join(rivals[:_SHOWN_RIVALS])}{more}" if rivals else ""
         label = f"{printable(link.label, 80)}{described(link)}"
-        yield f"{mention}{label} {link.term} ({link.matched} {link.score:.2f}{others})"
+        yield f"{mention}{label} {link.term} ({answer.say(link.matched)} {link.score:.2f}{others})"
 
 
 def _fallback_lines(answer: Answer) -> Iterator[str]:
@@ -130,15 +130,17 @@ def _fallback_lines(answer: Answer) -> Iterator[str]:
 
 def _cost_line(answer: Answer, *, verbose: int = 0) -> str:
     confidence = [f"confidence {answer.confidence:.2f}"] * bool(verbose)
-    return " · ".join([answer.status, *confidence, *_verified_counts(answer), *cost_parts(answer.usage)])
+    took = cost_parts(answer.usage, answer.say)
+    return " · ".join([answer.say(answer.status), *confidence, *_verified_counts(answer), *took])
 
 
-def cost_parts(usage: Mapping[str, Any]) -> list[str]:
+def cost_parts(usage: Mapping[str, Any], say: Callable[[str], str] = str) -> list[str]:
     """Say what a question took."""
-    before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
+    before = " " + say("({} more to prepare)").format(f"{usage['prepared']:,}") if usage.get("prepared") else ""
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     kept = f" ({counted(cached, 'kept reply', 'kept replies')})" if cached and calls else ""
-    parts = [counted(usage.get("queries", 0), "query", "queries") + before, counted(calls, "model call") + kept]
+    parts = [counted(usage.get("queries", 0), say("query"), say("queries")) + before]
+    parts.append(counted(calls, say("model call"), say("model calls")) + kept)
     if calls:
         parts.append(f"{usage.get('tokens', 0):,} tokens")
     return parts if usage.get("seconds") is None else [*parts, f"{usage['seconds']:.2f} s"]
@@ -146,16 +148,17 @@ def cost_parts(usage: Mapping[str, Any]) -> list[str]:
 
 def _verified_counts(answer: Answer) -> Iterator[str]:
     """Say how many of the citations, and of all triples, were verified in the graph."""
-    rests_on = list(answer.evidence.keep(answer.cited))
+    rests_on, say = list(answer.evidence.keep(answer.cited)), answer.say
     if cited := [item for item in rests_on if item.triples]:
         checked = sum(all(triple.verified for triple in item.triples) for item in cited)
-        count = counted(len(cited), "citation")
-        yield f"{count} checked" if checked == len(cited) else f"{checked} of {count} checked"
+        count = counted(len(cited), say("citation"), say("citations"))
+        yield say("{} checked").format(count if checked == len(cited) else say("{} of {}").format(checked, count))
     if texts := sum(item.kind == "passage" and not item.triples for item in rests_on):
-        yield f"{counted(texts, 'passage')} cited"
+        yield say("{} cited").format(counted(texts, say("passage"), say("passages")))
     verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
     if triples := answer.evidence.triples:
-        yield f"{len(verified):,} of {counted(len(triples), 'triple')} found again"
+        count = counted(len(triples), say("triple"), say("triples"))
+        yield say("{} found again").format(say("{} of {}").format(f"{len(verified):,}", count))
 
 
 # -- Text ---------------------------------------------------------------------------------------------------------
@@ -185,22 +188,23 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
         yield from ("", prose_title(answer.model), *said) if said else ()
         sections = [*_found_sections(answer, verbose=verbose, told_graphs=told_graphs), *sections]
     for heading, lines in sections:
-        yield from ("", heading, *lines) if lines else ()
+        yield from ("", answer.say(heading), *lines) if lines else ()
     yield ""
     links = () if answer.choices and not verbose else _link_lines(answer)
-    yield from (f"{'' if at else 'Linked':<6}  {line}" for at, line in enumerate(links))
+    yield from (f"{'' if at else answer.say('Linked'):<6}  {line}" for at, line in enumerate(links))
     yield _cost_line(answer, verbose=verbose)
 
 
 def _choice_lines(answer: Answer) -> Iterator[str]:
     for number, one in enumerate(answer.choices, 1):
-        yield from (f"{number:>4}  {printable(one.reading, _MOST_NOTE)}", f"      = {_choice_outcome(one)}")
-    yield "      (--reading 1 asks for the first of these)"
+        yield from (f"{number:>4}  {printable(one.reading, _MOST_NOTE)}", f"      = {_choice_outcome(one, answer)}")
+    yield f"      ({answer.say('--reading 1 asks for the first of these')})"
 
 
-def _choice_outcome(one: ReadingChoice) -> str:
+def _choice_outcome(one: ReadingChoice, answer: Answer) -> str:
     """Say what a reading comes to: the first things, and how many more there are."""
-    more = [f"and {one.count - len(one.first):,} more"] if one.count > len(one.first) else []
+    left = one.count - len(one.first)
+    more = [answer.say(AND_MORE).format(f"{left:,}")] if left > 0 else []
     return "; ".join([*(printable(text, _CHOICE) for text in one.first), *more])
 
 
@@ -244,12 +248,12 @@ def _first_lines(answer: Answer) -> Iterator[str]:
         return
     if answer.gaps:
         yield printable(answer.text.partition("\n")[0], _MOST_ANSWER)
-    more = more_text(answer.best[LISTED:], answer.evidence)
+    more = more_text(answer.best[LISTED:], answer.evidence, answer.say)
     listed = "; ".join([*map(_answer_name, answer.best[:LISTED]), *([more] if more else [])])
-    nearest, markers = "Nearest: " if answer.gaps else "", ", ".join(answer.cited)
+    nearest, markers = f"{answer.say('Nearest')}: " if answer.gaps else "", ", ".join(answer.cited)
     yield f"{nearest}{printable(listed, _MOST_ANSWER)}  [{markers}]"
-    likely = f"; {100 * answer.confidence:.0f} % likely to be right" if answer.confidence else ""
-    yield f"({_BY_RANK}{likely})"
+    likely = [answer.say("{} % likely to be right").format(f"{100 * answer.confidence:.0f}")] * bool(answer.confidence)
+    yield f"({'; '.join([answer.say(_BY_RANK), *likely])})"
 
 
 def _lines_with_table(answer: Answer) -> Iterator[str]:
@@ -329,7 +333,7 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     yield from ("", *markdown_table(answer, escaped_markdown)) if table_line(answer) else ()
     said = " ".join(escaped_markdown(sentence, _MOST_ANSWER) for sentence in answer.prose)
     yield from ("", escaped_markdown(prose_title(answer.model)), "", f"> {said}") if said else ()
-    likely = [f"{one.reading} = {_choice_outcome(one)}" for one in answer.choices]
+    likely = [f"{one.reading} = {_choice_outcome(one, answer)}" for one in answer.choices]
     yield from ("", *(f"{i}. {escaped_markdown(line)}" for i, line in enumerate(likely, 1))) if likely else ()
     listed, more = _listed_answers(answer)
     numbered = [f"{i}. {escaped_markdown(line)}" for i, line in enumerate(listed, 1)]

@@ -93,12 +93,14 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
 def sentences_of_doubts() -> set[str]:
     """Every sentence that the package makes a doubt of, and what answers say."""
     folder = Path(kgsparql.__file__).parent
-    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("*.py"))]
+    files = [*sorted(folder.rglob("*.py"))]
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
     everywhere = {name: text for tree in trees for name, text in constants_of(tree).items()}
     found = {*SIGNALS.values(), *pipeline._NOTHING.values(), retriever.RANKED, "yes", "no", "nothing"}
     found |= {*map(str, (inspect.signature(rival).parameters[name].default for name in ("one", "other")))}
-    places = {"Gap": 2, "not_all": 0, "not_the_graphs": 0, "session.say": 0, "self._told_sentence": 0}
-    for tree in trees:
+    places = {"Gap": 2, "not_all": 0, "not_the_graphs": 0, "self._told_sentence": 0, "answer.say": 0, "session.say": 0}
+    for file, tree in zip(files, trees, strict=True):
+        places |= {"say": 0 if file.parent.name in {"answering", "rendering"} else 9}
         constants = everywhere | constants_of(tree)
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             place = places.get(ast.unparse(call.func))
@@ -125,6 +127,30 @@ def test_words_of_a_question_are_those_that_were_asked(nobel: kgsparql.Knowledge
         ["Dänemark"],
     )
     assert unknown.gaps[0].words == "Briefmarken"
+
+
+ENGLISH = re.compile(
+    r"\b(Evidence|Notes|Linked|Answers|Nearest|more|likely|asks|checked|triples?|queries|calls|item|found)\b"
+)
+
+
+@pytest.mark.parametrize(("question", "around"), [
+    ("Wo wurde Marie Curie geboren?", "zu 97 % wahrscheinlich richtig"),
+    ("Welche Briefmarken hat Niels Bohr?", "--reading 1 fragt nach der ersten davon"),
+    ("Quels timbres a Niels Bohr ?", "incertain · 1 citation vérifiée(s)"), ("Où est née Marie Curie ?", "Preuves"),
+    ("¿Dónde nació Marie Curie?", "hallada(s) de nuevo"),
+    ("¿Qué sellos tiene Niels Bohr?", "Niels Bohr —date of birth→ ?"),
+])  # fmt: skip
+def test_what_stands_around_an_answer_is_in_the_language_of_the_question(
+    nobel: kgsparql.KnowledgeBase, question: str, around: str
+) -> None:
+    shown = kgsparql.render(nobel.ask(question), "text")
+    assert (around in shown, ENGLISH.findall(shown)) == (True, [])
+
+
+def test_a_table_has_heads_in_the_language_of_the_question(nobel: kgsparql.KnowledgeBase) -> None:
+    shown = kgsparql.render(nobel.ask("Liste alle Länder mit ihren Hauptstädten auf"), "text").splitlines()
+    assert (shown[0].split(), "+18 weitere: -f csv" in shown[11]) == (["Eintrag", "Hauptstadt"], True)
 
 
 def test_descriptions_are_in_the_language_of_the_reader() -> None:
