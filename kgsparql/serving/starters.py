@@ -88,7 +88,11 @@ def example_questions(knowledge: KnowledgeBase) -> tuple[str, ...]:
     sizes = Counter[Term | None](fact.kind for fact in facts)
     sizes.update(degrees(graph, iris_in(dict.fromkeys(end for fact in facts for end in (fact.subject, fact.object)))))
     listed = [*_list_starters(facts, labels, sizes)]
-    counted = (_Starter(one.text.replace("Which", "How many", 1), Count(one.plan)) for one in listed[::-1])
+    counted = (
+        _Starter(one.text.replace("Which", "How many", 1), Count(one.plan))
+        for one in listed[::-1]
+        if isinstance(one.plan, Has)
+    )
     found: list[str] = []
     for sort in (_lookup_starters(facts, labels, sizes), listed, [*_count_starters(knowledge), *counted]):
         tried = islice(dict.fromkeys(sort), _TRIES)
