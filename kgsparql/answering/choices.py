@@ -6,8 +6,9 @@ those that lead to the same are one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 from kgsparql.answering.answer import Answer, Reading, ReadingChoice, Retrieval, cell_text
 from kgsparql.answering.computed import computed_words
@@ -18,15 +19,18 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, LimitError, OptionError, UnreachableError
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.graphs.notes import Note
+from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.writing import in_words
 from kgsparql.rdf.terms import Term, iris_in, printable
+from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.gaps import Gap
 
 MOST_CHOICES = 3
 _FOLLOWED = 8  # readings that are followed, to see what they come to
 _FIRST = 3  # of what a reading comes to
+_TWICE = 2  # times that a word names a step which is gone twice
 _MORE_LEFT_OUT = 1  # than by the reading that leaves out the least: what leaves out more is not likely
 
 
@@ -106,7 +110,8 @@ def _followed(found: Retrieval | None, seen: set[object], session: Session) -> L
     made = None if found is None else _of_best_path(found, session)
     if made is None or not (terms := shown_terms(made)) or terms in seen:
         return None
-    choice = _choice_of(made, terms, session)
+    plan = _plan_of(made)
+    choice = None if plan is None or _is_odd(plan, terms, session) else _choice_of(made, plan, terms, session)
     if choice is None or choice.reading in seen:
         return None
     seen.update((terms, choice.reading))
@@ -127,21 +132,38 @@ def _of_best_path(found: Retrieval, session: Session) -> Retrieval:
     return replace(found, candidates=tuple(kept))
 
 
-def _choice_of(found: Retrieval, terms: Collection[Term], session: Session) -> ReadingChoice | None:
-    """Say what a reading takes the question for, and what it comes to; ``None`` where it is no path and no plan."""
-    made, item = found.computed, found.best_item
-    if made is not None:
-        labels = session.labels([*sorted(terms_in(made.plan), key=str), *made.terms], in_grace=True)
-        label, told = labels.__getitem__, _told_reading(made.plan, session)
-        if made.value is not None:
-            return ReadingChoice(told, 1, (computed_words(made, label, session.say),))
-        rows = [[cell_text(cell, at, made, label) for at, cell in enumerate(row)] for row in made.rows[:_FIRST]]
-        return ReadingChoice(told, len(made.rows), tuple(map(" | ".join, rows)))
-    if item is None:
+def _plan_of(found: Retrieval) -> a.Plan | None:
+    """Return what a reading is as a plan; ``None`` where it is neither a plan nor a path."""
+    if found.computed is not None:
+        return found.computed.plan
+    if (item := found.best_item) is None:
         return None
-    plan = a.Ends(a.Items(tuple(iris_in([item.paths[0].start]))), item.paths[0].property_path)
-    first = [printable(one.shown, 120) for one in found.candidates if one.term in terms][:_FIRST]
-    return ReadingChoice(_told_reading(plan, session), len(terms), tuple(first))
+    return a.Ends(a.Items(tuple(iris_in([item.paths[0].start]))), item.paths[0].property_path)
+
+
+def _is_odd(plan: a.Plan, terms: Collection[Term], session: Session) -> bool:
+    """Tell whether nobody means a reading: what is named itself, or a step twice, or there and back, said once."""
+    if not isinstance(plan, a.Condition) and session.linked.keys() >= {*terms} and not session.asked.is_definition:
+        return True
+    roots = Counter(map(root, session.asked.read.texts))
+    is_shared = not session.asked.language.others.isdisjoint(session.asked.read.texts)
+    steps = [pair for part in parts(plan) if hasattr(part, "path") for pair in pairwise(part.path.steps)]
+    again = [one.predicate for one, other in steps if one == other or (other.inverts(one) and not is_shared)]
+    again = [one for one in again if one not in TAXONOMY]
+    return any(max((roots[own] for own in session.label_fit.label_roots(one)), default=0) < _TWICE for one in again)
+
+
+def _choice_of(found: Retrieval, plan: a.Plan, terms: Collection[Term], session: Session) -> ReadingChoice:
+    """Say what a reading takes the question for, and what it comes to."""
+    made, told = found.computed, _told_reading(plan, session)
+    if made is None:
+        first = [printable(one.shown, 120) for one in found.candidates if one.term in terms][:_FIRST]
+        return ReadingChoice(told, len(terms), tuple(first))
+    label = session.labels(made.terms, in_grace=True).__getitem__
+    if made.value is not None:
+        return ReadingChoice(told, 1, (computed_words(made, label, session.say),))
+    rows = [[cell_text(cell, at, made, label) for at, cell in enumerate(row)] for row in made.rows[:_FIRST]]
+    return ReadingChoice(told, len(made.rows), tuple(map(" | ".join, rows)))
 
 
 def _told_reading(plan: a.Plan, session: Session) -> str:

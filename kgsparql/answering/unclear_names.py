@@ -29,6 +29,8 @@ _LEAST_SLIP = 4  # letters of a word in which one may be left out or swapped; a 
 
 _FEW_WORDS = 2  # words of a name of which one, with another letter, is too often another name
 
+_QUOTES = frozenset('"“”„«»')  # say that a word is not meant as it stands
+
 SAME_WORD = 0.8  # how alike two spellings of one word are at least
 
 
@@ -46,7 +48,7 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
         whole = _name_around(link, read, session.links, light)
-        is_odd = link.has_other_signs or is_just_words(link)
+        is_odd = link.has_other_signs or is_just_words(link) or _is_half_named(link)
         if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_odd):
             yield taken_for(link, link.mention.text if link.has_other_signs else whole or link.mention.text)
 
@@ -63,6 +65,19 @@ def is_just_words(link: LinkedEntity) -> bool:
     unsaid = {*said} - {*words_of(link.label)}
     is_sentence = not own.auxiliaries.isdisjoint(unsaid) and own.relatives.isdisjoint(unsaid)
     return is_sentence or (is_light and link.label[:1].isupper() and link.mention.text.islower())
+
+
+def _is_half_named(link: LinkedEntity) -> bool:
+    """Whether a name was hardly said: less than half of either is in the other, or it has a word in quotes.
+
+    Who asks for a fruit cake does not mean *100% Fruit "Cake"*.
+    """
+    if link.matched != "text":
+        return False
+    said, own = content_words(link.mention.text), content_words(link.label)
+    shared = [sum(_has_word(others, word) for word in some) for some, others in ((own, said), (said, own))]
+    are_few = 2 * shared[0] < len(own) and 2 * shared[1] < len(said)
+    return are_few or not _QUOTES.isdisjoint({*link.label} - {*link.mention.text})
 
 
 def _name_around(link: LinkedEntity, read: Chunked, links: Sequence[LinkedEntity], light: Collection[str]) -> str:
@@ -196,7 +211,8 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
             link.matched == "vector" and link.mention.text[:1].isupper()
         )
         is_other = is_like and not _is_name_of(link.mention.text, link, ())
-        if link.term in used and (link.has_other_signs or is_just_words(link) or is_other):
+        is_odd = link.has_other_signs or is_just_words(link) or _is_half_named(link)
+        if link.term in used and (is_odd or is_other):
             yield taken_for(link, link.mention.text)
         elif link.kind == "entity" and others and link.term not in used:
             yield may_mean(link.mention.text, printable(link.label, 80), printable(others[0].term.value, 120))

@@ -7,7 +7,7 @@ import pytest
 import kgsparql
 from kgsparql.errors import OptionError
 from kgsparql.knowledge_base import KnowledgeBase
-from tests.world import NOBEL
+from tests.world import NOBEL, graph_of
 
 IN_DOUBT = "Which laureates died before 1970 in hospital?"
 OF_ONE_OF_TWO = "Which prize went to Tinbergen?"
@@ -76,3 +76,21 @@ def test_who_wants_no_readings_pays_for_none(nobel: KnowledgeBase) -> None:
     listed, bare = nobel.ask(IN_DOUBT), nobel.ask(IN_DOUBT, choices=False)
     assert (bare.choices, bare.gaps, bare.values) == ((), listed.gaps, listed.values)
     assert bare.usage["queries"] < listed.usage["queries"]
+
+
+def test_no_reading_is_what_nobody_means(nobel: KnowledgeBase) -> None:
+    """A step twice that is said once, there and back, or what is named itself."""
+    asked = ("Who was Albert Einstein's second wife?", "Who was Ernest Rutherford's mentor's mentor?")
+    second, mentors = ([one.reading for one in nobel.ask(question).choices] for question in asked)
+    assert second[0] == "spouse of Albert Einstein"
+    assert not any("spouses of spouses" in reading or "others that" in reading for reading in (*second, *mentors))
+    assert all("Albert Einstein" not in one.first for one in nobel.ask(asked[0]).choices)
+
+
+def test_a_name_with_a_word_in_quotes_is_not_surely_what_was_said() -> None:
+    turtle = ':c a :Recipe ; rdfs:label "100% Fruit \\"Cake\\"" ; :rating 5 . :Recipe rdfs:label "recipe" .'
+    turtle += ':k a :Recipe ; rdfs:label "Moist Carrot Cake" ; :rating 4 . :rating rdfs:label "rating" .'
+    recipes = KnowledgeBase(graph_of(turtle), embedder="none")
+    carrot, fruit = (recipes.ask(f"What is the rating of {name}?") for name in ("Carrot Cake", "Fruit Cake"))
+    assert (carrot.sure, carrot.values, fruit.sure) == (True, (4,), False)
+    assert "may mean 100% Fruit" in fruit.gaps[0].text
