@@ -63,6 +63,8 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     said = asked.words(asked.noun) or asked.phrase.asked
     if _is_own_name(asked, best, session):
         yield other_kind("more than its name", quoted(texts[0]))
+    if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
+        yield other_kind("something else", quoted(shown[0]))
     more = [roots_of([name]) - roots_of(steps[-1:]) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):
         yield A_LIST
@@ -286,7 +288,7 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     if not terms or session.graph.profile.external_ids or not session.graph.uses_any((ON_PROPERTY,)):
         return
     x, kind, rule, by, far = map(g.Variable, ("x", "kind", "rule", "by", "far"))
-    read = EXISTENTIAL if session.vocabulary.restricted else ()
+    read = EXISTENTIAL if session.graph.is_embedded and session.vocabulary.restricted else ()
     left = tuple(predicate for predicate in RESTRICTED_TO if predicate not in read)
     far_by_any = g.OneOfPredicates(rule, RESTRICTED_TO, far)
     own = (g.Fact(x, SUBCLASS_OF, rule), g.OneOfPredicates(rule, left, far))

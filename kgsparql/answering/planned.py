@@ -365,9 +365,13 @@ def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Comp
     labels = session.vocabulary.labels[: 1 if session.graph.is_remote else None]  # each costs two queries
     held = session.graph.held(frozenset(labels))
     for predicate in filter(held.__contains__, labels):
-        path = Step(predicate).path
-        if len(run_plan(a.Has(nodes, path), session).items) == many:
-            return run_plan(ends(nodes, path), session)
+        step = Step(predicate)
+        if len(run_plan(a.Has(nodes, step.path), session).items) == many:
+            named: a.ItemSet = ends(nodes, step.path)
+            if isinstance(nodes, a.Top) and isinstance(nodes.measure, a.HowMany):  # nodes of one name count as one
+                by_name = PropertyPath((step.reversed, *nodes.measure.path.steps))
+                named = replace(nodes, items=ends(nodes.items, step.path), measure=replace(nodes.measure, path=by_name))
+            return run_plan(named, session)
     return None
 
 

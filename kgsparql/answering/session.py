@@ -167,7 +167,12 @@ class Session:
     @property
     def vocabulary(self) -> GraphVocabulary:
         """The predicates by which the graph says what things are, read once for the question."""
-        self._vocabulary = self._vocabulary or GraphVocabulary.of(self.graph.shared())
+        if self._vocabulary is None:
+            self._vocabulary = GraphVocabulary.of(self.graph.shared())
+            if self._vocabulary.unread:
+                self.notes.fall_back(
+                    "schema", f"what predicates are declared to be is not read: {self._vocabulary.unread}"
+                )
         return self._vocabulary
 
     def asked_about(self, kinds: Iterable[IRI]) -> None:

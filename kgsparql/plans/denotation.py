@@ -8,11 +8,14 @@ from typing import Literal as OneOf
 from typing import NamedTuple
 
 from kgsparql.dataclasses import dataclass, frozen, replace
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, distinct
+from kgsparql.rdf.vocabulary import DISJOINT_MEMBERS, DISJOINT_WITH
 from kgsparql.reading.clauses import Name
 from kgsparql.reading.gaps import Gap, left_out_at, not_all, rival
 
@@ -214,6 +217,12 @@ def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
     if isinstance(items, a.Ends):
         return a.Ends(items.start, PropertyPath((*items.path.steps, *path.steps)))
     return a.Ends(items, path)
+
+
+def lists_left_out(plan: a.Plan, graph: KnowledgeGraph) -> list[Gap]:
+    """Doubt what is said of disjoint classes where lists of such are not read."""
+    is_listed = DISJOINT_WITH in terms_in(plan) and graph.uses_any((DISJOINT_MEMBERS,))
+    return [not_all("lists of classes that are all disjoint are left out")] * is_listed
 
 
 def back(path: PropertyPath) -> PropertyPath:

@@ -16,12 +16,12 @@ from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, roots_of, same_root, words, words_of
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, ends, of_classes
+from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, ends, lists_left_out, of_classes
 from kgsparql.plans.expressions import is_year
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler
-from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, parts_of, without_ranking
+from kgsparql.plans.type_check import OF_RDF, PLACE, mapped, parts, parts_of, terms_in, without_ranking
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
@@ -34,6 +34,7 @@ from kgsparql.rdf.vocabulary import (
     LIST_END,
     LIST_FIRST,
     LIST_REST,
+    SUBCLASS_OF,
     claim_kind,
 )
 from kgsparql.reading.form import Form
@@ -242,10 +243,12 @@ class KnownGraph:
 
     def with_kinds_below(self, reading: PlannedReading) -> PlannedReading:
         """Return a reading that holds of classes below others, too: a pizza with olives is one with vegetables."""
-        restricted = self.vocabulary.restricted
+        restricted, up = self.vocabulary.restricted, Step(SUBCLASS_OF, is_repeated=True)
 
         def change(part: Any) -> Any:
             match part:
+                case a.Minus(inner, without) if not restricted.isdisjoint(terms_in(without)):
+                    return a.Minus(inner, a.Either((without, a.Ends(without, up.path))))  # some `named pizza` has it
                 case a.Ends(a.Items(terms), PropertyPath((Step(predicate, "inverse"), *_))) if predicate in restricted:
                     below = [a.Instances(one) for one in terms if isinstance(one, IRI) and self.has_instances(one)]
                     return a.Ends(a.Either((part.start, *below)), part.path) if below else part
@@ -253,12 +256,11 @@ class KnownGraph:
                     return a.Ends(a.Either((a.Items((of,)), part.start)), part.path)
             return part
 
-        if reading.plan is None or not restricted:
+        if reading.plan is None:
             return reading
-        lacked = [end for one in parts_of(reading.plan, a.Minus) for end in parts(one.without)]
-        ends = [end.path.last_step for end in lacked if isinstance(end, a.Ends)]
+        ends = [e.path.last_step for one in parts_of(reading.plan, a.Minus) for e in parts_of(one.without, a.Ends)]
         is_wide = any(step.is_forward and step.predicate in restricted for step in ends)
-        doubts = (*reading.doubts, *([KINDS_LEFT_OUT] if is_wide else []))
+        doubts = (*reading.doubts, *[KINDS_LEFT_OUT] * is_wide, *lists_left_out(reading.plan, self.profiler.graph))
         return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
 
     def with_all_steps(self, reading: PlannedReading, asked: Form) -> PlannedReading:

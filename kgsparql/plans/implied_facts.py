@@ -13,7 +13,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import Directions, Step, directions
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
+from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
 from kgsparql.schema.dating import Joined
 from kgsparql.schema.joining import led_across, steps_across
 from kgsparql.schema.vocabulary import GraphVocabulary
@@ -137,8 +137,13 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
 
 
 def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, direction: Directions) -> None:
-    """Add what restrictions say of some classes, as if their predicates led there."""
+    """Add what restrictions say of some classes, as if their predicates led there, and what those above exclude."""
     x, rule, by, far = map(Variable, ("x", "rule", "by", "far"))
+    if terms and graph.held(frozenset((DISJOINT_WITH,))):
+        above_it = g.OneOfPredicates(x, (), rule, then=(SUBCLASS_OF,))
+        either = g.Union(((g.Fact(rule, DISJOINT_WITH, far),), (g.Fact(far, DISJOINT_WITH, rule),)))
+        for found in g.found(graph, "disjoint", (x, far), (g.Values(x, terms), above_it, either), limit=MOST_OF_EACH):
+            facts[Step(DISJOINT_WITH)][found["x"]].add(found["far"])
     said = (g.Fact(rule, ON_PROPERTY, by), g.Fact(x, SUBCLASS_OF, rule))
     for way, near, end in (("forward", x, far), ("inverse", far, x)):
         if way in directions(direction) and terms:

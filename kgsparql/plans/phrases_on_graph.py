@@ -11,6 +11,7 @@ from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import (
     Denotation,
     Rel,
+    back,
     best,
     ends,
     joined,
@@ -64,6 +65,9 @@ class Phrases(NamedWords):
         found = [one.doubted(left_out("not")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
+            said = restriction.object if isinstance(restriction, Predication) else None
+            if isinstance(said, NounPhrase) and said.kinds:  # they are such kinds, and no relation leads to them
+                found = [one for one in found if one.items is not None] or found
             with self.connector.together(found[:5]):
                 kept = best(new for one in found[:5] for new in self.restricting.restrict(one, restriction))
             found = kept or [one.leaving_out(self.said_in(restriction)) for one in found if not one.is_free]
@@ -161,6 +165,8 @@ class Phrases(NamedWords):
             for part in owner.parts[1:]:
                 shared = [new for one in shared for new in met(one, self._of(phrase, part)[:2])]
             return best(shared)
+        if owner.most and owner.most[1]:
+            return self._of_most(phrase, replace(owner, most=None))
         chunks, whose = self.owned_noun(phrase, owner)
         positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
         found: list[Denotation] = []
@@ -173,6 +179,15 @@ class Phrases(NamedWords):
             said = Predication(light="be", object=NounPhrase(chunks=(name,)))
             found = [new for one in found for new in self.restricting.restrict(one, said)]
         return best(found)
+
+    def _of_most(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
+        """The author of the most books: where the most of them lead."""
+        sets = [(one, one.known) for one in self._of(phrase, owner)]
+        return [
+            one.kept(a.Top(items, a.HowMany(back(items.path), items.start)))
+            for one, items in sets
+            if isinstance(items, a.Ends) and items.path.is_direct
+        ]
 
     def _names_of(self, positions: tuple[int, ...], owners: list[Denotation]) -> list[Denotation]:
         """What predicates called `id` or `name` say of some things; else the things, which are shown by their names."""
@@ -361,7 +376,8 @@ class Phrases(NamedWords):
         for kind in kinds:
             if kind not in meant:
                 yield Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)
-        if phrase.kinds and phrase.asked and (head.classes or kinds):
+        are_kinds = self.view.is_ontology and any(map(self.view.has_instances, head.classes))  # its items are kinds
+        if phrase.kinds and phrase.asked and (head.classes or kinds) and not are_kinds:
             yield Denotation(None, _W.kinds, head=phrase.kinds, asked=phrase.asked)
         family = frozenset[IRI]()
         if len(positions) == 1 and not head.classes and not kinds:

@@ -29,7 +29,7 @@ from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filt
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
-from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
+from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
 from kgsparql.schema.amounts import Amounts
 from kgsparql.schema.dating import Joined
 from kgsparql.schema.kinds import predicate_of_things
@@ -252,6 +252,10 @@ class PlanCompiler:
         :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
         :param is_last: its object is an end of the path, where a value is meant by the node that stands for it.
         """
+        if step.predicate == DISJOINT_WITH:  # and so is what is below either
+            near, kind = self.new("i"), self.new("i")
+            stated = self._either_way(near, *self.vocabulary.stated_by(DISJOINT_WITH), kind)
+            return (*self._or_above(subject, near), *stated, *self._or_above(far, kind))
         amounts = self.vocabulary.amounts.get(step.predicate) if is_last else None
         beside = () if amounts is None or (unit is None and self.facts is None) else amounts.beside
         if is_last and (value := self.vocabulary.valued.get(step.predicate)) is not None:
@@ -295,6 +299,11 @@ class PlanCompiler:
         near, far = self.new("i"), self.new("i")
         before, after = g.OneOfPredicates(start, (), near, then=some), g.OneOfPredicates(far, (), end, then=some)
         return (before, *self._either_way(near, onward, back, far), after)
+
+    def _or_above(self, item: Variable, kind: Variable) -> Group:
+        """An item, or a class above it."""
+        above = g.OneOfPredicates(item, (), kind, then=(SUBCLASS_OF,))
+        return (above,) if self.facts is None else (above, g.Optional(self._repeated(item, kind, SUBCLASS_OF)))
 
     def _either_way(self, start: Variable, onward: tuple[IRI, ...], back: tuple[IRI, ...], end: Variable) -> Group:
         led = self.any_of(start, onward, end)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import filterfalse
 
+from kgsparql.linking.english_forms import singular
 from kgsparql.linking.words import countries, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
@@ -162,12 +163,18 @@ class Planner:
 
     def _kinds_of_named(self, phrase: NounPhrase) -> list[Denotation]:
         """What kind of film a named film is: what its genre, format or another name for kinds leads to."""
+        are_many = any(singular(self.texts[p]) != self.texts[p] for p in phrase.kinds)
+        if self.view.is_ontology and are_many:  # which kinds of one class are kinds of another, too
+            return []
         match phrase.restrictions:
             case [Predication(light="be", verb=(), preposition="", object=NounPhrase() as thing)] if phrase.kinds:
                 rel = Rel((), "of", asked="", hints=self.lexicon.hints["kind"], hops=1)
                 named = [one for one in self.phrases.denotations(thing) if one.is_named]
                 found = [made for one in named for made in self.connector.connect(one, rel) if not made.doubts]
                 above = [one.kept(ends(one.known, Step(by).path)) for one in named for by in sorted(TAXONOMY, key=str)]
+                if self.view.is_ontology and phrase.head and phrase.head.classes:
+                    among = of_classes(frozenset(phrase.head.classes))
+                    above = [one.kept(a.Both((one.known, among))) for one in above]
                 self.view.look_for_items(one.known for one in above)
                 found = [one for one in above if self.view.has_items(one.known)] or found
                 return best(found or [one.leaving_out(phrase.kinds) for one in named])

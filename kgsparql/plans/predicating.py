@@ -53,8 +53,11 @@ class Predicating(NamedWords):
             ]
         if isinstance(other.items, a.Items):
             return self._is_one_of(given, other)
-        if not given.head:
-            return met(given, [other])
+        if isinstance(other.items, a.Top) and given.classes:  # which university is the employer of the most
+            among = a.Both((given.known, other.items.items))
+            return [given.kept(replace(other.items, items=among), other.score)]
+        if all(self.texts[p] in self.lexicon.persons for p in given.head):  # which person is the author
+            return met(given.headless(), [other])
         if not given.asked:  # `a child who is a citizen`: these are citizens, and somebody's children
             return [replace(one, head=given.head) for one in met(given, [other])]
         rel = Rel(given.head, "of", wanted=given if given.classes else None)
@@ -95,7 +98,9 @@ class Predicating(NamedWords):
         if given.is_free and not given.head:
             return [replace(other, asked=given.asked)]
         is_among = bool(given.classes) and self.view.has_items(a.Both((given.known, other.known)))  # books except Emma
-        are_many = any(singular(self.texts[p]) != self.texts[p] for p in self.question.noun[-1:])
+        are_many = any(
+            singular(self.texts[p]) != self.texts[p] for p in self.question.phrase.kinds or self.question.noun[-1:]
+        )
         if is_among and are_many and (below := [*self._below(given, other)]):  # which concepts are metals: such
             return met(given, below)
         if is_among or not (given.is_free or given.is_named or given.classes):

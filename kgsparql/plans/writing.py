@@ -35,7 +35,7 @@ from kgsparql.plans.english import (
 )
 from kgsparql.plans.type_check import UNITS, parts, without_places
 from kgsparql.rdf.literals import duration_of, number_text, value_text
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term, zip_equal
 from kgsparql.rdf.vocabulary import LABELS
 from kgsparql.reading.times import EVER
@@ -170,7 +170,7 @@ class Writer:
 
     # --- sets
 
-    def phrase(self, items: a.ItemSet | None) -> Phrase:  # noqa: PLR0911 - one arm a form
+    def phrase(self, items: a.ItemSet | None) -> Phrase:  # noqa: PLR0911, PLR0912 - one arm a form
         """A set of items; none stands for whatever there is."""
         match items:
             case a.Instances(of):
@@ -189,6 +189,8 @@ class Writer:
                 return self.phrase(inner).with_clause(leads(self.relations(path), self.phrase(to)))
             case a.Lacks(inner, path, to):
                 return lacking(self.phrase(inner), self.relations(path), self.phrase(to))
+            case a.Either((start, a.Ends(again, PropertyPath((Step(_, way, True),))))) if start == again:
+                return _or_classes("above" if way == "forward" else "below", self.phrase(start))
             case a.Both(sets) | a.Either(sets):
                 return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
             case a.Held() | a.Beside() | a.Times() | a.Top(measure=a.When()) | a.Minus(a.Held() | a.Beside()):
@@ -320,6 +322,14 @@ class Writer:
         if isinstance(measure, a.Value) and (measure.kind != "number" or is_time(measure, self.label, value)):
             return value_text(value)
         return f"{number_text(value.value)} {getattr(measure, 'unit', '')}".strip()
+
+
+def _or_classes(where: str, found: Phrase) -> Phrase:
+    """Some items, or the classes that are above or below one of them."""
+    if not found.clauses:
+        return names([f"{found} or a class {where}"])
+    *clauses, last = found.clauses
+    return replace(found, clauses=(*clauses, replace(last, text=f"{last.text}, or a class {where} one of these")))
 
 
 def _features(part: Any, before: str = "") -> set[str]:

@@ -39,7 +39,9 @@ def _known_iris(curies: str) -> tuple[IRI, ...]:
     return tuple(IRI(_NAMESPACES[prefix] + name) for prefix, name in pairs)
 
 
-(EQUIVALENT_CLASS, ON_PROPERTY) = _known_iris("owl:equivalentClass owl:onProperty")
+(EQUIVALENT_CLASS, ON_PROPERTY, DISJOINT_WITH, DISJOINT_MEMBERS) = _known_iris(
+    "owl:equivalentClass owl:onProperty owl:disjointWith owl:members"
+)
 (SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF, SYMMETRIC, TRANSITIVE) = _known_iris(
     "rdfs:subPropertyOf owl:equivalentProperty owl:inverseOf owl:SymmetricProperty owl:TransitiveProperty"
 )

@@ -9,11 +9,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from kgsparql.dataclasses import field, frozen, replace
-from kgsparql.graphs.graph import BOUND, KnowledgeGraph
+from kgsparql.errors import EndpointError
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, in_parts, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable, variables
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import (
     CLASS_KINDS,
@@ -36,8 +37,9 @@ from kgsparql.schema.patterns import patterns
 
 _DECLARING = (SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF)
 _MOST_READ = 1_000  # predicates that restrictions are on, and classes that things are of
+_MOST_DECLARED = 200  # predicates of which an endpoint is asked whether it has them
 _READ: WeakKeyDictionary[KnowledgeGraph, GraphVocabulary] = WeakKeyDictionary()
-"""What was read of graphs that stay as they were loaded."""
+"""What was read of graphs that stay as they were loaded, and of endpoints."""
 
 
 @frozen
@@ -60,6 +62,7 @@ class GraphVocabulary:
     :param implied: of steps, which others they are, too, by what is declared of their predicates.
     :param retired: what marks things that are deprecated, withdrawn or replaced: a predicate, and by which values.
     :param has_twins: some of its things are said to be the same.
+    :param unread: why an endpoint did not say what it declares; empty where it did.
     :param populated: of an ontology, the classes of its things, with those above; the items of others are the classes
         below them.
     """
@@ -80,13 +83,14 @@ class GraphVocabulary:
     retired: tuple[tuple[IRI, tuple[IRI | Literal, ...]], ...] = ()
     valued: Mapping[IRI, IRI] = field(default_factory=dict, compare=False)
     amounts: Mapping[IRI, Amounts] = field(default_factory=dict, compare=False)
+    unread: str = ""
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
         """Make the vocabulary of a graph; where it sees that no class is below another, nothing leads to such."""
         narrower, labels = tuple(graph.held(frozenset((SUBCLASS_OF,)))), graph.naming.labels
         if not graph.is_embedded:
-            return cls(narrower=narrower, labels=labels)
+            return replace(_declared_at(graph), narrower=narrower, labels=labels)
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
@@ -152,6 +156,36 @@ class GraphVocabulary:
         return self.is_ontology and of not in self.populated and of not in CLASS_KINDS
 
 
+def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
+    """Read what an endpoint declares of its predicates, once in a process, in at most six requests.
+
+    Public services have profiles, which say how they state things: what these declare is too much, and of no use.
+    What is refused, or takes too long, is not asked for again.
+    """
+    if graph.profile.is_public:
+        return GraphVocabulary()
+    if (read := _READ.get(graph.origin)) is None:
+        try:
+            read = GraphVocabulary(**_read_relations(graph.shared()))
+        except EndpointError as error:
+            read = GraphVocabulary(unread=error.message)
+        _READ[graph.origin] = read
+    return read
+
+
+def _held_of(graph: KnowledgeGraph, predicates: frozenset[IRI]) -> frozenset[IRI]:
+    """Find which of some predicates are in a triple."""
+    if not graph.is_remote or not predicates:
+        return graph.held(predicates)
+    x, y = variables("x y")
+    asked = sorted(predicates, key=str)[:_MOST_DECLARED]
+    found = set[IRI]()
+    for some in in_parts(asked, MAX_ARMS):
+        each = [g.Select((x,), (g.Fact(x, one, y),), limit=1) for one in some]
+        found |= {some[at] for at, _ in select_each(graph, "held", each)}
+    return frozenset(found)
+
+
 def _has_only_classes(graph: KnowledgeGraph, narrower: Sequence[IRI]) -> bool:
     """Tell whether OWL has classes below others here, and nothing is of one."""
     x, own = variables("x own")
@@ -206,7 +240,7 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
         if graph.held(frozenset((one, other))):
             ways[one].add(Step(other, "inverse"))
             ways[other].add(Step(one, "inverse"))
-    held = graph.held(frozenset(step.predicate for own in ways.values() for step in own))
+    held = _held_of(graph, frozenset(step.predicate for own in ways.values() for step in own))
     relations = {one: tuple(step for step in _all_ways(one, ways) if step.predicate in held) for one in ways}
     implied: dict[Step, list[Step]] = defaultdict(list)
     for one, steps in relations.items():

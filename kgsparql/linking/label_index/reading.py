@@ -59,6 +59,8 @@ AT_ONCE = 50_000  # rows between which it is asked whether to stop
 
 _SEVERAL, _OF_A_VOCABULARY = 3, 30  # properties that are no predicates, at least; triples for each, at most
 
+_NAMESPACE = re.compile(r".*//.*/([^\W\d_]+)(?:\.\w+)?[/#][^/#]+$")
+"""The word before the name of a term, without the ending of a file; not that of a host."""
 _ENDS_IN_NUMBER = re.compile(r"[A-Za-z]+\d+$")
 _OTHER_NAME = re.compile(r"[/#:]variant(?:Name|Label)\w*$")  # of GND and MADS, read after the preferred ones
 
@@ -317,7 +319,10 @@ class _Reader:
             keys = {row.key for row in names}
             forms = [(row, normalised(split_camel_case(row.text))) for row in names]
             is_derived = any(row.role == "derived" for row in names)
-            forms += [(row, row.key.replace(" ", "")) for row in names if is_derived and kind == "class"]
+            if is_derived and kind == "class":
+                forms += [(row, row.key.replace(" ", "")) for row in names]
+                space = _NAMESPACE.match(iri)  # `nobel/Laureate` is asked for as `Nobel laureate`
+                forms += [(row, f"{space[1].lower()} {row.key}") for row in names if space]
             names += [row._replace(key=key) for row, key in forms if key not in keys]
             more = known_names(IRI(iri), is_labelled=not is_derived or kind == "class")
             known = (label_row(iri, name.text, role="alternative", language=name.language) for name in more)
