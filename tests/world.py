@@ -80,10 +80,10 @@ def path_of(*steps: str) -> PropertyPath:
 
 
 def graph_of(turtle: str, *, name: str = "test") -> OxigraphGraph:
-    """Make a graph in memory from Turtle text, the usual prefixes declared."""
+    """Make a graph in memory from Turtle or TriG text, the usual prefixes declared."""
     store = pyoxigraph.Store()
     data = (PREFIXES + turtle).encode()
-    store.load(data, pyoxigraph.RdfFormat.TURTLE)
+    store.load(data, pyoxigraph.RdfFormat.TRIG)
     return OxigraphGraph(store, name=name, fingerprint=hashlib.sha256(data).hexdigest())
 
 
@@ -170,6 +170,11 @@ class Asked:
         """Return the queries that were sent by one of these names, or together with it; all where none is named."""
         runs = [event for event in self.events if isinstance(event, QueryRun)]
         return [run for run in runs if not names or set(run.name.split("+")) & set(names)]
+
+
+def told(answer: Answer) -> tuple[bool, list[str]]:
+    """Whether an answer is sure, and its labels in order."""
+    return answer.sure, sorted(one.label for one in answer.best)
 
 
 def scripted_model(script: Any) -> tuple[LanguageModel, ModelServer]:

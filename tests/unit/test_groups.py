@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgsparql import KnowledgeBase
-from tests.world import graph_of
+from tests.world import known, told
 
 SAILORS = {"Ada": "Cork", "Ben": "Cork", "Cleo": "Oban", "Dov": "Riga"}
 HARBOURS = {"North Quay": (2014, 2015), "South Quay": (2014,), "West Pier": (2016, 2016, 2016), "Old Mole": ()}
@@ -29,40 +28,22 @@ ROWS += (
 )
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> KnowledgeBase:
-    return KnowledgeBase(graph_of(ROWS), embedder="none")
-
-
 @pytest.mark.parametrize(("question", "answers"), [
+    # a value is found by how many things have it
     ("Which year had the most regattas?", ["2016"]),
     ("What is the most common hometown of sailors?", ["Cork"]),
     ("Which hometown is the most common?", ["Cork"]),
     ("Which hometowns have at least two sailors?", ["Cork"]),
     ("Which hometowns are shared by two or more sailors?", ["Cork"]),
     ("Which hometowns have fewer than two sailors?", ["Oban", "Riga"]),
-])  # fmt: skip
-def test_a_value_is_found_by_how_many_things_have_it(
-    knowledge: KnowledgeBase, question: str, answers: list[str]
-) -> None:
-    answer = knowledge.ask(question)
-    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
-
-
-@pytest.mark.parametrize(("question", "answers"), [
+    # what a node joins is counted and missed
     ("Which harbour has the most boats?", ["North Quay"]),
     ("Which harbours have more than one boat?", ["North Quay"]),
     ("Which harbours have no boats?", ["Old Mole", "West Pier"]),
     ("Which harbours have between one and two regattas?", ["North Quay", "South Quay"]),
     ("Which boats have 4 engines?", ["Gull", "Skua"]),
     ("How many boats have more than 4 engines?", ["1"]),
-])  # fmt: skip
-def test_what_a_node_joins_is_counted_and_missed(knowledge: KnowledgeBase, question: str, answers: list[str]) -> None:
-    answer = knowledge.ask(question)
-    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
-
-
-@pytest.mark.parametrize(("question", "answers"), [
+    # both and not are of what is asked for
     ("Which sailors are licensed captains?", ["Ada", "Ben"]),
     ("Which sailors are not licensed captains?", ["Cleo", "Dov"]),
     ("Which harbours had regattas in both 2014 and 2015?", ["North Quay"]),
@@ -70,17 +51,17 @@ def test_what_a_node_joins_is_counted_and_missed(knowledge: KnowledgeBase, quest
     ("Which harbours had regattas in 2014 but not in 2015?", ["South Quay"]),
     ("Which harbours are not used for any regatta?", ["Old Mole"]),
 ])  # fmt: skip
-def test_both_and_not_are_of_what_is_asked_for(knowledge: KnowledgeBase, question: str, answers: list[str]) -> None:
-    answer = knowledge.ask(question)
-    assert (answer.sure, sorted(one.label for one in answer.best)) == (True, answers), (answer.text, answer.gaps)
+def test_groups_are_found_by_what_is_of_them(question: str, answers: list[str]) -> None:
+    answer = known(ROWS).ask(question)
+    assert told(answer) == (True, answers), (answer.text, answer.gaps)
 
 
 @pytest.mark.parametrize("question", ["Which sailors are boats?", "What is the most common colour?"])
-def test_a_role_and_a_value_are_not_guessed(knowledge: KnowledgeBase, question: str) -> None:
-    answer = knowledge.ask(question)
+def test_a_role_and_a_value_are_not_guessed(question: str) -> None:
+    answer = known(ROWS).ask(question)
     assert not (answer.sure and answer.best), answer.text
 
 
-def test_both_ends_of_how_many_are_said(knowledge: KnowledgeBase) -> None:
-    text = knowledge.ask("Which harbours have between one and two regattas?").text
+def test_both_ends_of_how_many_are_said() -> None:
+    text = known(ROWS).ask("Which harbours have between one and two regattas?").text
     assert ("1 or more" in text, "2 or fewer" in text) == (True, True), text

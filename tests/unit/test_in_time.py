@@ -1,17 +1,13 @@
 """Facts with dates: what held at a time, since when, before whom, now; in three ways of writing them."""
 
-from pathlib import Path
-
 import pytest
 
 import kgsparql
 from kgsparql.plans.arrays import read_plan_file, written_plan
-from kgsparql.rdf.terms import IRI
 from kgsparql.schema.vocabulary import GraphVocabulary
+from tests.world import ex, known
 
-PREFIXES = """
-@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+FERRIES = """
 :Ferry a rdfs:Class ; rdfs:label "ferry" . :Person a rdfs:Class ; rdfs:label "person" .
 :auk a :Ferry ; rdfs:label "Auk" ; :built "1988"^^xsd:gYear . :tern a :Ferry ; rdfs:label "Tern" .
 :knot a :Ferry ; rdfs:label "Knot" .
@@ -21,9 +17,7 @@ PREFIXES = """
 :ola a :Person ; rdfs:label "Ola Berg" . :una a :Person ; rdfs:label "Una Lee" .
 :captain rdfs:label "captain" . :from rdfs:label "from" . :until rdfs:label "until" .
 """
-NODES = (
-    PREFIXES
-    + """
+NODES = f"""{FERRIES}
 :Command a rdfs:Class ; rdfs:label "command" . :ferry rdfs:label "ferry" .
 :x1 a :Command ; :ferry :auk ; :captain :ida ; :from "1999"^^xsd:gYear ; :until "2005-06-30"^^xsd:date .
 :x2 a :Command ; :ferry :auk ; :captain :ben ; :from "2005-07-01"^^xsd:date ; :until "2012"^^xsd:gYear .
@@ -32,23 +26,18 @@ NODES = (
 :x6 a :Command ; :ferry :knot ; :captain :ida .
 :x5 a :Command ; :ferry :tern ; :captain :una ; :from "1990"^^xsd:gYear ; :until "2012"^^xsd:gYear .
 """
-)
-REIFIERS = (
-    PREFIXES
-    + """
+REIFIERS = """
 :auk :captain :ida {| :from "1999"^^xsd:gYear ; :until "2005-06-30"^^xsd:date |} ,
   :ben {| :from "2005-07-01"^^xsd:date ; :until "2012"^^xsd:gYear |} , :ola {| :from "2012"^^xsd:gYear |} .
 :knot :captain :ida .
 :tern :captain :ben {| :from "2013-01"^^xsd:gYearMonth ; :until "2016"^^xsd:gYear |} ,
   :una {| :from "1990"^^xsd:gYear ; :until "2012"^^xsd:gYear |} .
 """
-)
 STATEMENTS = """
 @prefix wd: <http://www.wikidata.org/entity/> . @prefix wdt: <http://www.wikidata.org/prop/direct/> .
 @prefix p: <http://www.wikidata.org/prop/> . @prefix ps: <http://www.wikidata.org/prop/statement/> .
 @prefix pq: <http://www.wikidata.org/prop/qualifier/> . @prefix s: <http://www.wikidata.org/entity/statement/> .
 @prefix pqv: <http://www.wikidata.org/prop/qualifier/value/> . @prefix wikibase: <http://wikiba.se/ontology#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 wd:P9 a wikibase:Property ; rdfs:label "captain"@en ; wikibase:directClaim wdt:P9 ; wikibase:claim p:P9 .
 wd:Q1 rdfs:label "Auk"@en ; wdt:P9 wd:Q3 , wd:Q4 , wd:Q5 ; p:P9 s:a , s:b , s:c , s:d .
 wd:Q2 rdfs:label "Tern"@en ; wdt:P9 wd:Q4 , wd:Q6 ; p:P9 s:e , s:f .
@@ -72,7 +61,7 @@ s:e ps:P9 wd:Q4 ; wikibase:rank wikibase:NormalRank ; pq:P580 "2013-01-01T00:00:
 s:f ps:P9 wd:Q6 ; wikibase:rank wikibase:NormalRank ; pq:P580 "1990-01-01T00:00:00Z"^^xsd:dateTime ; pqv:P580 s:v ;
   pq:P582 "2012-01-01T00:00:00Z"^^xsd:dateTime ; pqv:P582 s:v .
 """
-SHAPES = {"nodes": NODES, "reifiers": REIFIERS, "statements": STATEMENTS}
+SHAPES = {"nodes": NODES, "reifiers": FERRIES + REIFIERS, "statements": STATEMENTS}
 ASKED = [
     ("Who was the captain of the Auk in 2003?", {"Ida Moss"}),
     ("In 2012, who was the captain of the Auk?", {"Ben Rusk", "Ola Berg"}),
@@ -110,11 +99,8 @@ ASKED = [
 
 
 @pytest.fixture(scope="module", params=SHAPES)
-def ferries(request, tmp_path_factory):
-    path = Path(tmp_path_factory.mktemp("ferries"), f"{request.param}.ttl")
-    path.write_text(SHAPES[request.param], encoding="utf-8")
-    with kgsparql.open(path, embedder="none") as graph:
-        yield graph
+def ferries(request):
+    return known(SHAPES[request.param])
 
 
 def told(answer: kgsparql.Answer) -> set[str]:
@@ -154,34 +140,24 @@ def test_what_is_no_office_has_no_holder(ferries, question):
     assert not answer.sure or {"Auk", "Tern"} >= told(answer)
 
 
-def test_nodes_are_things_where_their_class_is_asked_about(tmp_path):
-    path = tmp_path / "nodes.ttl"
-    path.write_text(NODES, encoding="utf-8")
-    with kgsparql.open(path, embedder="none") as graph:
-        assert str(graph.ask("How many commands are there?").value.value) == "6"
-        assert told(graph.ask("How many commands does Ben Rusk have?")) == {"2"}
-        assert told(graph.ask("Which ferries was Ben Rusk captain of?")) == {"Auk", "Tern"}
-        assert told(graph.ask("How many captains has the Tern had?")) == {"2"}
+def test_nodes_are_things_where_their_class_is_asked_about():
+    graph = known(NODES)
+    assert told(graph.ask("How many commands are there?")) == {"6"}
+    assert told(graph.ask("How many commands does Ben Rusk have?")) == {"2"}
+    assert told(graph.ask("Which ferries was Ben Rusk captain of?")) == {"Auk", "Tern"}
+    assert told(graph.ask("How many captains has the Tern had?")) == {"2"}
 
 
-def test_things_with_a_name_or_a_date_of_their_own_are_no_relations(tmp_path):
-    path = tmp_path / "concerts.ttl"
-    path.write_text(
-        PREFIXES
-        + """
+def test_things_with_a_name_or_a_date_of_their_own_are_no_relations():
+    concerts = """
 :Concert a rdfs:Class ; rdfs:label "concert" . :hall rdfs:label "hall" . :choir rdfs:label "choir" .
 :c1 a :Concert ; rdfs:label "Winter Songs" ; :hall :auk ; :choir :ida ; :from "2010-01-02"^^xsd:date .
 :c2 a :Concert ; rdfs:label "Sea Songs" ; :hall :auk ; :choir :ben ; :from "2012-01-02"^^xsd:date .
-""",
-        encoding="utf-8",
-    )
-    with kgsparql.open(path, embedder="none") as graph:
-        assert IRI("http://example.org/hall") not in GraphVocabulary.of(graph.graph).dated
+"""
+    assert ex("hall") not in GraphVocabulary.of(known(FERRIES + concerts).graph).dated
 
 
-BOATS = (
-    PREFIXES
-    + """
+BOATS = """
 :Boat a rdfs:Class ; rdfs:label "boat" . :Ownership a rdfs:Class ; rdfs:label "ownership" .
 :gull a :Boat ; rdfs:label "Gull" ; :price 9 . :skua a :Boat ; rdfs:label "Skua" ; :price 21 .
 :owner rdfs:label "owner" . :boat rdfs:label "boat" . :price rdfs:label "price" . :to rdfs:label "to" .
@@ -200,16 +176,7 @@ BOATS = (
 :t1 a :Stretch ; :way :ridge ; :surface :sand ; :from 0 ; :to 1200 .
 :t2 a :Stretch ; :way :ridge ; :surface :tar ; :from 1200 ; :to 1850 .
 """
-)
 IN_DOUBT = set[str]()
-
-
-@pytest.fixture(scope="module")
-def boats(tmp_path_factory):
-    path = Path(tmp_path_factory.mktemp("boats"), "boats.ttl")
-    path.write_text(BOATS, encoding="utf-8")
-    with kgsparql.open(path, embedder="none") as graph:
-        yield graph
 
 
 @pytest.mark.parametrize(("question", "gold"), [
@@ -234,8 +201,8 @@ def boats(tmp_path_factory):
     ("What was the rate of the Gull in 2007?", {"70"}),
     ("What is the surface of Ridge Way?", IN_DOUBT),  # from 0 to 1200 are no years
 ])  # fmt: skip
-def test_what_is_over_is_not_what_is_so(boats, question, gold):
-    answer = boats.ask(question)
+def test_what_is_over_is_not_what_is_so(question, gold):
+    answer = known(FERRIES + BOATS).ask(question)
     assert answer.sure != (gold is IN_DOUBT), answer.text
     assert gold is IN_DOUBT or {text.removesuffix(".0") for text in told(answer)} == gold, answer.text
 
@@ -244,9 +211,8 @@ BESIDE = ':since "{}"^^xsd:date ; :until "{}"^^xsd:date'
 IN_SPANS = """org:memberDuring [ a time:Interval ; time:hasBeginning [ time:inXSDDate "{}"^^xsd:date ] ;
   time:hasEnd [ time:inXSDDate "{}"^^xsd:date ] ]"""
 MEMBERS = """
-@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix org: <http://www.w3.org/ns/org#> . @prefix time: <http://www.w3.org/2006/time#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix foaf: <http://xmlns.com/foaf/0.1/> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> .
 :brae a org:FormalOrganization ; rdfs:label "Brae" . :toll a org:FormalOrganization ; rdfs:label "Toll" .
 :mayor a org:Role ; rdfs:label "mayor"@en , "Bürgermeister"@de , "maire"@fr , "alcalde"@es .
 :clerk a org:Role ; rdfs:label "town clerk"@en .
@@ -261,16 +227,13 @@ HELD = (
 
 
 @pytest.fixture(scope="module", params=[BESIDE, IN_SPANS], ids=["beside", "spans"])
-def members(request, tmp_path_factory):
+def members(request):
     nodes = (
         f":m{at} a org:Membership ; org:member :{who} ; org:organization :{of} ; org:role :{role} ; "
         f"{request.param.format(*days)} ."
         for at, (who, of, role, *days) in enumerate(HELD)
     )
-    path = tmp_path_factory.mktemp("members") / "members.ttl"
-    path.write_text("\n".join([MEMBERS, *nodes]), encoding="utf-8")
-    with kgsparql.open(path, embedder="none", note=lambda _: None) as graph:
-        yield graph
+    return known("\n".join([MEMBERS, *nodes]))
 
 
 @pytest.mark.parametrize(("question", "gold"), [
@@ -303,8 +266,6 @@ def test_an_office_is_a_thing_too_and_no_memberships_are_mixed(members):
 
 
 WORK = """
-@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :Person a rdfs:Class ; rdfs:label "person" . :Club a rdfs:Class ; rdfs:label "club" .
 :ida a :Person ; rdfs:label "Ida Moss" . :ben a :Person ; rdfs:label "Ben Rusk" .
 :una a :Person ; rdfs:label "Una Lee" .
@@ -318,11 +279,8 @@ WORK = """
 
 
 @pytest.fixture(scope="module", params=["employer", "works for"])
-def staff(request, tmp_path_factory):
-    path = tmp_path_factory.mktemp("staff") / "staff.ttl"
-    path.write_text(WORK.format(request.param), encoding="utf-8")
-    with kgsparql.open(path, embedder="none", note=lambda _: None) as graph:
-        yield graph
+def staff(request):
+    return known(WORK.format(request.param))
 
 
 @pytest.mark.parametrize(("question", "gold"), [
@@ -348,14 +306,13 @@ def test_a_second_time_is_never_dropped(ferries, question):
 
 
 @pytest.mark.parametrize("words", ["when Ida Moss was 30", "when Ben Rusk was young"])
-def test_what_was_so_of_somebody_then_is_never_dropped(tmp_path, words):
+def test_what_was_so_of_somebody_then_is_never_dropped(words):
     terms = """
 :Term a rdfs:Class ; rdfs:label "term of office" . :master rdfs:label "harbour master" .
 :holder rdfs:label "holder" . :office rdfs:label "office" .
 :t1 a :Term ; :holder :ida ; :office :master ; :from "1999"^^xsd:gYear ; :until "2005"^^xsd:gYear .
 :t2 a :Term ; :holder :ben ; :office :master ; :from "2006"^^xsd:gYear .
 """
-    (tmp_path / "terms.ttl").write_text(PREFIXES + terms, encoding="utf-8")
-    with kgsparql.open(tmp_path / "terms.ttl", embedder="none") as graph:
-        assert {one.label for one in graph.ask("Who was harbour master?").best} == {"Ida Moss", "Ben Rusk"}
-        assert not graph.ask(f"Who was harbour master {words}?").sure
+    graph = known(FERRIES + terms)
+    assert told(graph.ask("Who was harbour master?")) == {"Ida Moss", "Ben Rusk"}
+    assert not graph.ask(f"Who was harbour master {words}?").sure

@@ -1,17 +1,13 @@
 """Numbers with units, things that are deprecated, values that nobody knows, named graphs that differ."""
 
-from pathlib import Path
-
 import pytest
 
-import kgsparql
-from kgsparql.rdf.terms import IRI
+from kgsparql import KnowledgeBase
 from kgsparql.schema.amounts import Amounts, amounts_of
+from tests.world import ex, known
 
 PREFIXES = """
-@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix schema: <http://schema.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix schema: <http://schema.org/> .
 @prefix qudt: <http://qudt.org/schema/qudt/> . @prefix unit: <http://qudt.org/vocab/unit/> .
 @prefix dcterms: <http://purl.org/dc/terms/> . @prefix adms: <http://www.w3.org/ns/adms#> .
 @prefix prov: <http://www.w3.org/ns/prov#> .
@@ -61,12 +57,13 @@ REPORTS = """
 """
 
 
-def _said(graph: str, question: str, folder: Path) -> str:
+def _known(*graphs: str) -> KnowledgeBase:
+    return known("".join([PREFIXES, *graphs]))
+
+
+def _said(graph: str, question: str) -> str:
     """Return what is answered, and ``?`` before it where it is in doubt."""
-    file = folder / ("graph.trig" if "{" in graph else "graph.ttl")
-    file.write_text(PREFIXES + graph, encoding="utf-8")
-    with kgsparql.open(file, embedder="none", note=lambda text: None) as knowledge:
-        answer = knowledge.ask(question)
+    answer = _known(graph).ask(question)
     best = "; ".join(sorted(one.shown for one in answer.best)) if answer.is_ranked else answer.text.partition(" [")[0]
     listed = "; ".join(sorted(best.partition("\n")[0].strip().split("; ")))
     return "?" * (answer.status != "answered") + listed
@@ -89,8 +86,8 @@ def _said(graph: str, question: str, folder: Path) -> str:
     (KITES, "Which kite has the greatest span?", "Kite Elm"),
     (KITES, "How many kites have a span of more than 1 m?", "2"),
 ])  # fmt: skip
-def test_numbers_in_several_units_are_compared_in_one(graph: str, question: str, said: str, tmp_path: Path) -> None:
-    assert _said(graph, question, tmp_path) == said
+def test_numbers_in_several_units_are_compared_in_one(graph: str, question: str, said: str) -> None:
+    assert _said(graph, question) == said
 
 
 @pytest.mark.parametrize(("graph", "question"), [
@@ -99,14 +96,12 @@ def test_numbers_in_several_units_are_compared_in_one(graph: str, question: str,
     (BOATS, "Which boats are longer than 11 kg?"),
     (BOATS.replace("qudt:numericValue 8 ; qudt:unit unit:M", "qudt:numericValue 8"), "Which boat is the shortest?"),
 ])  # fmt: skip
-def test_what_cannot_be_converted_is_doubted(graph: str, question: str, tmp_path: Path) -> None:
-    assert _said(graph, question, tmp_path).startswith("?")
+def test_what_cannot_be_converted_is_doubted(graph: str, question: str) -> None:
+    assert _said(graph, question).startswith("?")
 
 
-def test_the_unit_of_each_number_is_read_of_the_graph(tmp_path: Path) -> None:
-    (tmp_path / "graph.ttl").write_text(PREFIXES + BOATS + KITES, encoding="utf-8")
-    with kgsparql.open(tmp_path / "graph.ttl", embedder="none", note=lambda text: None) as knowledge:
-        found, valued = amounts_of(knowledge.graph)
+def test_the_unit_of_each_number_is_read_of_the_graph() -> None:
+    found, valued = amounts_of(_known(BOATS, KITES).graph)
     of = {one.value.rpartition("/")[2]: own for one, own in found.items()}
     assert {name: own.sign for name, own in of.items()} == {
         "length": "m", "draught": "m", "weight": "kg", "mast": "m", "cruise": "mph", "span": "m",
@@ -128,15 +123,13 @@ def test_the_unit_of_each_number_is_read_of_the_graph(tmp_path: Path) -> None:
     ("Who is the maker of Buoy?", "unknown; unknown"),
     ("How many makers does Buoy have?", "?"),
 ])  # fmt: skip
-def test_what_is_deprecated_or_unknown_is_told(question: str, said: str, tmp_path: Path) -> None:
-    found = _said(WORDS, question, tmp_path)
+def test_what_is_deprecated_or_unknown_is_told(question: str, said: str) -> None:
+    found = _said(WORDS, question)
     assert found[:1] == said if said == "?" else found == said
 
 
-def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
-    (tmp_path / "graph.ttl").write_text(PREFIXES + WORDS, encoding="utf-8")
-    with kgsparql.open(tmp_path / "graph.ttl", embedder="none", note=lambda text: None) as knowledge:
-        text = knowledge.ask("How many words are kept in the Harbour list?").text
+def test_what_is_left_out_is_counted() -> None:
+    text = _known(WORDS).ask("How many words are kept in the Harbour list?").text
     assert text == "2 [Q1]\n(counted: words kept in Harbour list; 2 deprecated left out)"
 
 
@@ -148,17 +141,14 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     ("How many ports are there?", "2"),
     ("What was the Port Survey 2001 derived from?", "Paper sheets"),
 ])  # fmt: skip
-def test_named_graphs_are_told_apart(question: str, said: str, tmp_path: Path) -> None:
-    assert _said(REPORTS, question, tmp_path) == said
+def test_named_graphs_are_told_apart(question: str, said: str) -> None:
+    assert _said(REPORTS, question) == said
 
 
-def test_an_answer_of_one_named_graph_says_so(tmp_path: Path) -> None:
-    (tmp_path / "graph.trig").write_text(PREFIXES + REPORTS, encoding="utf-8")
+def test_an_answer_of_one_named_graph_says_so() -> None:
     question = "What is the number of ships of Ness according to the Port Survey 2011?"
-    with kgsparql.open(tmp_path / "graph.trig", embedder="none", note=lambda text: None) as knowledge:
-        answer = knowledge.ask(question)
-        part = knowledge.graph.part(IRI("http://example.org/r2"))
+    answer = _known(REPORTS).ask(question)
     assert answer.question == question
     assert any("only what Port Survey 2011 says was asked" in note for note in answer.notes)
-    assert part is not None
+    assert _known(REPORTS).graph.part(ex("r2")) is not None
     assert {cited.triple.object.value for item in answer.evidence[:1] for cited in item.triples} == {"55"}
