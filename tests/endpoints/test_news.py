@@ -71,9 +71,7 @@ def asked(knowledge: KnowledgeBase, question: str) -> tuple[str, int, int]:
     return first_one, answer.usage["queries"], answer.usage["prepared"]
 
 
-def test_a_name_that_is_new_or_changed_or_went_is_noticed_after_ten_minutes_and_no_question_pays(
-    server: str,
-) -> None:
+def test_a_name_that_is_new_or_changed_or_went_is_noticed_after_ten_minutes_and_no_question_pays(server: str) -> None:
     add(server)
     with Proxy(server) as proxy:
         knowledge, clock = of_clock(proxy.url)

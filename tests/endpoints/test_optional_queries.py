@@ -47,10 +47,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     """The URLs of three servers."""
     folder = tmp_path_factory.mktemp("optional")
     (folder / "springfields.ttl").write_text(SPRINGFIELDS, encoding="utf-8")
-    files = {
-        "springfields": folder / "springfields.ttl",
-        "wikibase": FIXTURES / "identifiers" / "wikibase.ttl",
-    }
+    files = {"springfields": folder / "springfields.ttl", "wikibase": FIXTURES / "identifiers" / "wikibase.ttl"}
     with (
         oxigraph_serve(store_of(files["springfields"], folder / "one")) as one,
         oxigraph_serve(store_of(files["wikibase"], folder / "three")) as three,

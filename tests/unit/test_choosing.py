@@ -10,19 +10,7 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import (
-    IRI,
-    Answer,
-    CitedTriple,
-    Evidence,
-    EvidenceItem,
-    Hop,
-    LanguageModel,
-    Path,
-    Query,
-    Triple,
-    Usage,
-)
+from kgsparql import IRI, Answer, CitedTriple, Evidence, EvidenceItem, Hop, LanguageModel, Path, Query, Triple, Usage
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Reading, Retrieval, Support
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
 from kgsparql.answering.choosing import Candidate, choose

@@ -53,8 +53,7 @@ def test_codes_are_names_and_numbers_stay_numbers(fleet: KnowledgeBase, question
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["Which tram has the fleet number T.4/019?", "Who has the badge number 00510?", "What is KL-301?"],
+    "question", ["Which tram has the fleet number T.4/019?", "Who has the badge number 00510?", "What is KL-301?"]
 )
 def test_a_code_that_nothing_has_is_no_number_and_no_other_code(fleet: KnowledgeBase, question: str) -> None:
     assert not fleet.ask(question).sure

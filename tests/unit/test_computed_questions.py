@@ -187,10 +187,7 @@ def test_where_a_plan_cannot_be_run_the_next_is_with_a_doubt_and_then_paths(monk
         monkeypatch.setattr("kgsparql.answering.planned.run_plan", run_but_the_first)
         return open_nobel().ask(question)
 
-    by_next, by_paths = (
-        asked("How many laureates were born in Germany?"),
-        asked(CHILDREN),
-    )
+    by_next, by_paths = (asked("How many laureates were born in Germany?"), asked(CHILDREN))
     assert by_next.status == "partial"
     assert any("a reading that could not be computed" in str(one) for one in (*by_next.notes, *by_next.gaps))
     assert [one.label for one in by_paths.best] == ["2"]

@@ -202,10 +202,7 @@ def test_M19_usage_that_says_nothing_or_cannot_be_is_estimated() -> None:
 
 
 def test_U15_a_call_that_could_go_over_the_budget_is_not_made() -> None:
-    for budget, limit in (
-        (Budget(max_calls=1), "model calls"),
-        (Budget(max_tokens=4_500), "tokens"),
-    ):
+    for budget, limit in ((Budget(max_calls=1), "model calls"), (Budget(max_tokens=4_500), "tokens")):
         usage, server = Usage(budget), ModelServer([Text("Paris", usage=(400, 300))])
         asked = model(server)
         assert ask(asked, usage) == "Paris"

@@ -170,10 +170,7 @@ def test_whatever_words_are_looked_up_labels_with_all_of_them_come_first(texts: 
 def test_an_adjective_of_a_country_is_linked_as_its_noun_is_before_a_noun(pair: tuple[str, str]) -> None:
     adjective, country = pair
     name = country.title() if len(country) > 3 else country.upper()
-    rows = [
-        LabelRow(f"{EX}it", name, country),
-        LabelRow(f"{EX}lamp", "lamp", "lamp", kind="class", degree=1),
-    ]
+    rows = [LabelRow(f"{EX}it", name, country), LabelRow(f"{EX}lamp", "lamp", "lamp", kind="class", degree=1)]
     linker = Linker(PackedLabels.of(rows))
     for question in (f"Which {adjective.title()} lamps are there?", f"which lamps are from {name}?"):
         assert [str(link.term) for link in linker.link(question) if link.kind == "entity"] == [f"<{EX}it>"]

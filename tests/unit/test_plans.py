@@ -139,10 +139,7 @@ NUMBERS = st.recursive(
     max_leaves=2,
 )
 CONDITIONS = st.recursive(
-    st.one_of(
-        st.builds(a.Exists, SETS),
-        st.builds(a.Compares, NUMBERS, _COMPARISONS, NUMBERS),
-    ),
+    st.one_of(st.builds(a.Exists, SETS), st.builds(a.Compares, NUMBERS, _COMPARISONS, NUMBERS)),
     lambda some: (
         st.builds(a.Not, some) | st.builds(a.AllOf, st.tuples(some, some)) | st.builds(a.AnyOf, st.tuples(some, some))
     ),

@@ -148,10 +148,7 @@ def test_the_predicates_of_names_are_measured() -> None:
 
 
 NODES = {
-    "from and to": (
-        ':Advice a rdfs:Class ; rdfs:label "advisor" .',
-        "[] a :Advice ; :from {} ; :to {} .",
-    ),
+    "from and to": (':Advice a rdfs:Class ; rdfs:label "advisor" .', "[] a :Advice ; :from {} ; :to {} ."),
     "called as the class": (
         ':Advisor a rdfs:Class ; rdfs:label "advisor" .',
         "[] a :Advisor ; :pupil {} ; :advisor {} .",
