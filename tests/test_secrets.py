@@ -25,7 +25,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
-from tests.endpoints.faults import JSON, FaultServer, Request, reply
+from tests.endpoints.faults import JSON, FaultServer, reply
+from tests.endpoints.proxy import Exchange, Fault, Seen
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import Echo, ModelServer, Raw
 from tests.world import FIXTURES, ROOT
@@ -94,7 +95,7 @@ def make_profile(place: Path, url: str) -> None:
     (place / "profiles.toml").write_text(lines, encoding="utf-8")
 
 
-def told_back(request: Request) -> str:
+def told_back(request: Seen) -> str:
     """Everything that identifies the asker, as it came, decoded and written for HTML."""
     sent = request.headers.get("authorization", "") or request.headers.get("proxy-authorization", "")
     plain = b64decode(sent.partition(" ")[2]).decode() if sent.startswith("Basic ") else ""
@@ -102,14 +103,14 @@ def told_back(request: Request) -> str:
     return f"{request.line} {sent} {plain} {quote(plain, safe='')} {html.escape(plain)}"
 
 
-def echoing(status: str, kind: str) -> Callable[[Any, Request], None]:
-    def behave(sock: Any, request: Request) -> None:
-        said = told_back(request)
+def echoing(status: str, kind: str) -> Fault:
+    async def behave(exchange: Exchange) -> None:
+        said = told_back(request := exchange.request)
         if kind == JSON:
             value = {"type": "literal", "value": said}
             names = re.findall(r"\?(\w+)", request.query.partition("{")[0]) or ["s"]
             said = json.dumps({"head": {"vars": names}, "results": {"bindings": [dict.fromkeys(names, value)]}})
-        sock.sendall(reply(said.encode(), status=status, type=kind, headers=["Retry-After: 500"]))
+        await exchange.write(reply(said.encode(), status=status, type=kind, headers=["Retry-After: 500"]))
 
     return behave
 

@@ -15,7 +15,8 @@ from typer.main import get_group
 from kgsparql.cli import app
 from kgsparql.cli._settings import removed_things
 from tests.cli.conftest import Run
-from tests.endpoints.faults import FaultServer, hang
+from tests.endpoints.faults import FaultServer
+from tests.endpoints.proxy import hangs
 from tests.model_server import ModelServer, Slow
 from tests.world import FEYNMAN, NOBEL, ROOT
 
@@ -62,7 +63,7 @@ def test_U03_no_command_shows_control_characters_or_a_traceback(command: str, ru
 def test_I14_ctrl_c_ends_a_command_at_once_whatever_it_waits_for(arguments: str, shown: str) -> None:
     with ExitStack() as servers:
         model = servers.enter_context(ModelServer([Slow(60)], models=Slow(60)))
-        endpoint = servers.enter_context(FaultServer(hang))
+        endpoint = servers.enter_context(FaultServer(hangs))
         for name, value in {"NOBEL": str(NOBEL), "MODEL": model.url, "ENDPOINT": endpoint.url}.items():
             arguments = arguments.replace(name, value)
         command, environment = [sys.executable, "-m", "kgsparql", *arguments.split("|")], dict(os.environ)

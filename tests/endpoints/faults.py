@@ -1,18 +1,15 @@
-"""An HTTP server that does one thing wrong, on a socket of its own."""
+"""Endpoints of which every reply is known: without a socket (``Fake``), and with one (``FaultServer``)."""
 
 import math
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
-from typing import Any, Self
-from urllib.parse import parse_qs
+from typing import Any
 
 from kgsparql import EndpointGraph
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
-from tests.endpoints.ports import listener
+from tests.endpoints.proxy import Fault, Proxy, sends
 
 _numbers = count(1)
 
@@ -37,27 +34,6 @@ SELECT_XML = (
 )
 
 
-class Request:
-    """What a client sent: the request line, headers in lower case, and the fields of its form."""
-
-    def __init__(self, data: bytes) -> None:
-        head, _, body = data.partition(b"\r\n\r\n")
-        self.line, *lines = head.decode("latin-1").split("\r\n")
-        pairs = (line.partition(":") for line in lines)
-        self.headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        self.form = {name: values[0] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
-
-    @property
-    def query(self) -> str:
-        return self.form.get("query", "")
-
-    @property
-    def asks_for_description(self) -> bool:
-        """Whether this is a request without a query, for what the server says of itself."""
-        asks = any(name in self.line for name in ("query=", "queries=", "action="))
-        return self.line.startswith("GET ") and not asks and not self.query
-
-
 @contextmanager
 def taking(*, at_least: float = 0.0, less_than: float = math.inf) -> Iterator[None]:
     """Fail where what is inside takes less or more seconds."""
@@ -66,109 +42,30 @@ def taking(*, at_least: float = 0.0, less_than: float = math.inf) -> Iterator[No
     assert at_least <= time.monotonic() - began < less_than
 
 
-Behaviour = Callable[[socket.socket, Request], None]
-
-
-class FaultServer:
-    """Calls a behaviour for each request; it writes what it wants, and the connection stays open after it.
+def FaultServer(fault: Fault, *, describe: Fault | None = None) -> Proxy:
+    """A proxy with no engine behind it, where each request has the same fault.
 
     :param describe: what requests for a description of the service get; ``None`` for 404. They are in ``probes``.
     """
-
-    def __init__(self, behaviour: Behaviour, *, describe: Behaviour | None = None) -> None:
-        self.requests: list[Request] = []
-        self.probes: list[Request] = []
-        self.connections = 0
-        self._behaviour = behaviour
-        self._describe = describe or results(b"", status="404 Not Found")
-        self._open: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-        self._listener = listener()
-        self.port = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/sparql"
-
-    def __enter__(self) -> Self:
-        self._start(self._accept)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for sock in self._open:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(10)
-
-    def _start(self, work: Callable[..., None], *arguments: object) -> None:
-        thread = threading.Thread(target=work, args=arguments, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                return
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.connections += 1
-            self._open.append(sock)
-            self._start(self._serve, sock)
-
-    def _serve(self, sock: socket.socket) -> None:
-        with sock, suppress(OSError):
-            while (request := self._received(sock)) is not None:
-                if request.asks_for_description:
-                    self.probes.append(request)
-                    self._describe(sock, request)
-                    continue
-                self.requests.append(request)
-                self._behaviour(sock, request)
-
-    @staticmethod
-    def _received(sock: socket.socket) -> Request | None:
-        data = b""
-        while b"\r\n\r\n" not in data:
-            piece = sock.recv(65536)
-            if not piece:
-                return None
-            data += piece
-        head, _, body = data.partition(b"\r\n\r\n")
-        length = int(Request(head + b"\r\n\r\n").headers.get("content-length", "0"))
-        while len(body) < length:
-            body += sock.recv(65536)
-        return Request(head + b"\r\n\r\n" + body)
+    return Proxy("", lambda _: fault, describe=describe or results(b"", status="404 Not Found"))
 
 
 def reply(
-    body: bytes,
-    *,
-    status: str = "200 OK",
-    type: str | None = JSON,  # noqa: A002
-    headers: Iterable[str] = (),
+    body: bytes, *, status: str = "200 OK", type: str | None = JSON, headers: Iterable[str] = (),  # noqa: A002
     length: int | None = None,
-) -> bytes:
+) -> bytes:  # fmt: skip
     """The bytes of a response."""
     kind = [f"Content-Type: {type}"] if type else []
     lines = [f"HTTP/1.1 {status}", *kind, f"Content-Length: {len(body) if length is None else length}", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def results(body: bytes = SELECT_JSON, **options: object) -> Behaviour:
+def results(body: bytes = SELECT_JSON, **options: Any) -> Fault:
     """Reply always the same."""
-    data = reply(body, **options)  # type: ignore[arg-type]
-    return lambda sock, _: sock.sendall(data)
+    return sends(reply(body, **options))
 
 
-def http(
-    body: bytes = SELECT_JSON,
-    *,
-    status: int = 200,
-    type: str | None = JSON,  # noqa: A002
-    **headers: str,
-) -> HttpReply:
+def http(body: bytes = SELECT_JSON, *, status: int = 200, type: str | None = JSON, **headers: str) -> HttpReply:  # noqa: A002
     """A reply without a socket."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return HttpReply(status, {**({"content-type": type} if type else {}), **named}, body)
@@ -203,25 +100,3 @@ class Fake:
 def answering(body: bytes = SELECT_JSON, **options: Any) -> Fake:
     """Reply always the same, with no socket."""
     return Fake(http(body, **options))
-
-
-def drip(data: bytes, *, every_s: float = 0.05) -> Behaviour:
-    """Reply a byte at a time."""
-
-    def behave(sock: socket.socket, _: Request) -> None:
-        for byte in data:
-            sock.sendall(bytes([byte]))
-            time.sleep(every_s)
-
-    return behave
-
-
-def hang(sock: socket.socket, _: Request) -> None:
-    """Reply nothing until the client goes."""
-    while sock.recv(65536):
-        pass
-
-
-def close(sock: socket.socket, _: Request) -> None:
-    """Close the connection without a reply."""
-    sock.shutdown(socket.SHUT_RDWR)

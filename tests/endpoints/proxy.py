@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import socket
 import ssl
 import struct
@@ -25,7 +26,6 @@ from itertools import count
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
-from tests.endpoints.faults import Request
 from tests.endpoints.ports import listener
 
 ENGINE_S = 60.0
@@ -33,29 +33,36 @@ _numbers = count(1)
 _PASSED_ON = ("accept", "content-type", "user-agent")
 
 
-class Seen(Request):
-    """A request, and what became of it; times are of ``time.monotonic``.
+class Seen:
+    """A request and what became of it: its line, headers in lower case, and form; times are of ``time.monotonic``.
 
     :ivar at_once: how many requests were open when it came, itself included.
     :ivar sent: bytes that went back.
     :ivar cost_s: how long the engine worked for it.
     """
 
-    def __init__(self, data: bytes, number: int, at_once: int) -> None:
-        super().__init__(data)
-        self.body = data.partition(b"\r\n\r\n")[2]
+    def __init__(self, head: bytes, body: bytes, number: int, at_once: int) -> None:
+        self.line, *lines = head.decode("latin-1").rstrip().split("\r\n")
+        self.method, self.path, _ = self.line.split(" ")
+        pairs = (line.partition(":") for line in lines)
+        self.headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        self.body = body
+        self.form = {name: values[0] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
         self.number = number
         self.at_once = at_once
         self.sent = 0
         self.status = 0
         self.cost_s = 0.0
-        self.method, _, rest = self.line.partition(" ")
-        self.path = rest.partition(" ")[0]
 
     @property
     def query(self) -> str:
-        in_url = parse_qs(urlsplit(self.path).query).get("query", [""])
-        return super().query or in_url[0]
+        return self.form.get("query") or parse_qs(urlsplit(self.path).query).get("query", [""])[0]
+
+    @property
+    def asks_for_description(self) -> bool:
+        """Whether this is a request without a query, for what the server says of itself."""
+        asks = any(name in self.line for name in ("query=", "queries=", "action="))
+        return self.method == "GET" and not asks and not self.query
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +134,17 @@ class Proxy:
 
     :param engine: the URL of the real engine.
     :param plan: asked for each request, in the order in which they come.
+    :param describe: what requests for a description of the service get; ``None`` for what the engine says.
     :param latency_s: added to each round trip.
     :param tls: it speaks HTTPS with this certificate.
     """
 
     def __init__(
-        self, engine: str, plan: Plan | None = None, *, latency_s: float = 0.0, tls: ssl.SSLContext | None = None
-    ) -> None:
+        self, engine: str, plan: Plan | None = None, *, describe: Fault | None = None, latency_s: float = 0.0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:  # fmt: skip
         self.plan = plan
+        self._describe = describe
         self.latency_s = latency_s
         self._tls = tls
         self.requests: list[Seen] = []
@@ -196,26 +206,22 @@ class Proxy:
         self._writers.add(writer)
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while not writer.is_closing():
-                data = await self._received(reader)
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"(?i)\ncontent-length:\s*(\d+)", head)
+                body = await reader.readexactly(int(length[1])) if length else b""
                 self._open += 1
                 self.most_at_once = max(self.most_at_once, self._open)
-                request = Seen(data, len(self.requests), self._open)
+                request = Seen(head, body, len(self.requests), self._open)
                 is_probe = request.asks_for_description
                 (self.probes if is_probe else self.requests).append(request)
                 try:
                     await asyncio.sleep(self.latency_s)
-                    fault = self.plan(request) if self.plan is not None and not is_probe else None
+                    fault = self._describe if is_probe else self.plan and self.plan(request)
                     await (fault or passes)(Exchange(self, request, reader, writer))
                 finally:
                     self._open -= 1
         self._writers.discard(writer)
         writer.close()
-
-    @staticmethod
-    async def _received(reader: asyncio.StreamReader) -> bytes:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(Request(head).headers.get("content-length", "0"))
-        return head + await reader.readexactly(length)
 
 
 def first(*faults: Fault | None, then: Fault | None = None, only: str = "") -> Plan:
@@ -239,11 +245,13 @@ passes = replies(lambda reply: reply.head() + reply.body)
 """The engine's reply as it is."""
 
 
-def sends(data: bytes) -> Fault:
+def sends(data: bytes, *, closing: bool = False) -> Fault:
     """These bytes, and the engine is not asked."""
 
     async def fault(exchange: Exchange) -> None:
         await exchange.write(data)
+        if closing:
+            exchange.end()
 
     return fault
 
@@ -302,12 +310,14 @@ def resets(after: int | None = None) -> Fault:
     return fault
 
 
-def drips(every_s: float) -> Fault:
-    """The engine's reply a byte at a time."""
+def drips(every_s: float, data: bytes | None = None) -> Fault:
+    """The engine's reply, or these bytes, a byte at a time."""
 
     async def fault(exchange: Exchange) -> None:
-        reply = await exchange.engine()
-        for byte in reply.head() + reply.body:
+        if (said := data) is None:
+            reply = await exchange.engine()
+            said = reply.head() + reply.body
+        for byte in said:
             await exchange.write(bytes([byte]))
             await asyncio.sleep(every_s)
 

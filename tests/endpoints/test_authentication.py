@@ -11,7 +11,7 @@ from kgsparql import EndpointGraph, EndpointProfile, KgsparqlError, Query, open_
 from kgsparql.errors import EndpointAuthenticationError, EndpointError, GraphLoadError, OptionError
 from kgsparql.graphs.protocol.replies import triples
 from kgsparql.http.transport import HttpReply, HttpRequest
-from tests.endpoints.faults import Fake, FaultServer, answering, fresh_url, http, reply, results
+from tests.endpoints.faults import Fake, FaultServer, answering, fresh_url, http, results
 from tests.endpoints.test_requests import ALL, CANARY, shown
 
 TIMES = count(1)
@@ -40,8 +40,8 @@ def ours(file: Path, url: str, *lines: str) -> None:
 def test_a_credential_of_a_profile_is_sent_with_every_request_and_shown_nowhere(
     file: Path, line: str, header: str, value: str
 ) -> None:
-    said = reply(f"no {value} here".encode(), status="500 Internal Server Error", type="text/plain")
-    with FaultServer(results()) as server, FaultServer(lambda sock, _: sock.sendall(said)) as failing:
+    said = results(f"no {value} here".encode(), status="500 Internal Server Error", type="text/plain")
+    with FaultServer(results()) as server, FaultServer(said) as failing:
         ours(file, server.url, line)
         graph = open_graph("ours")
         assert isinstance(graph, EndpointGraph)

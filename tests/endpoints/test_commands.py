@@ -18,8 +18,9 @@ from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, 
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints import faults
-from tests.endpoints.faults import FaultServer, Request, reply, results
+from tests.endpoints.faults import FaultServer, reply, results
 from tests.endpoints.ports import free_port
+from tests.endpoints.proxy import Exchange, hangs
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import DBR, FIXTURES, NOBEL
 
@@ -170,9 +171,10 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
 def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
 
-    def behave(sock: Any, request: Request) -> None:
+    async def behave(exchange: Exchange) -> None:
         nothing = b'{"head":{"vars":["predicate","triples","graph"]},"results":{"bindings":[]}}'
-        sock.sendall(reply(COUNT) if "?count" in request.query else reply(nothing, headers=["X-SQL-State: S1TAT"]))
+        cut = reply(nothing, headers=["X-SQL-State: S1TAT"])
+        await exchange.write(reply(COUNT) if "?count" in exchange.request.query else cut)
 
     with FaultServer(behave) as server:
         assert not kgsparql.open(server.url, embedder="none").indexes.index.row_count
@@ -225,19 +227,16 @@ def test_E01_a_dead_endpoint_is_one_line_and_exit_5(run: Run) -> None:
         assert error == f"error: {url}: no connection: Connection refused [E_ENDPOINT_DOWN]"
 
 
-def counting_and_hanging(sock: Any, request: faults.Request) -> None:
+async def counting_and_hanging(exchange: Exchange) -> None:
     """Counts are all that this endpoint can do."""
-    if "?count" in request.query:
-        sock.sendall(reply(COUNT))
-    else:
-        faults.hang(sock, request)
+    await (results(COUNT) if "?count" in exchange.request.query else hangs)(exchange)
 
 
 def test_U15_the_time_of_a_question_ends_whatever_it_asks() -> None:
     curie = (DBR + "Marie_Curie",)
     for behaviour, entities in (
         (counting_and_hanging, ()),
-        (faults.hang, curie),
+        (hangs, curie),
         (counting_and_hanging, ("Marie Curie",)),
     ):
         with FaultServer(behaviour) as server, faults.taking(less_than=15):
@@ -282,6 +281,6 @@ def test_a_question_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, m
         taking.join(20)
         assert ends == [CancelledError]
         deadline = time.monotonic() + 20
-        while (more := set(threading.enumerate()) - before - set(server._threads)) and time.monotonic() < deadline:
+        while (more := set(threading.enumerate()) - before - {server._thread}) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not more

@@ -23,9 +23,9 @@ from kgsparql.graphs.protocol.replies import solutions
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.http.transport import HttpReply, Transport
-from tests.endpoints import faults
 from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, answering, fresh_url, reply, results, taking
 from tests.endpoints.ports import free_port
+from tests.endpoints.proxy import Exchange, drips, hangs
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import ROOT
 
@@ -89,7 +89,7 @@ def test_E01_no_tls_where_tls_is_expected() -> None:
 
 def test_E02_no_answer_to_the_first_look_either_and_a_question_that_is_stopped_ends_its_query() -> None:
     cancel = threading.Event()
-    with FaultServer(faults.hang) as server:
+    with FaultServer(hangs) as server:
         with taking(at_least=0.5, less_than=10), pytest.raises(EndpointTimeoutError):
             EndpointGraph(server.url, timeout_s=0.5).select(ALL)
         timer = threading.Timer(0.2, cancel.set)
@@ -101,7 +101,7 @@ def test_E02_no_answer_to_the_first_look_either_and_a_question_that_is_stopped_e
 
 def test_E03_threads_of_given_up_requests_end() -> None:
     before = threading.active_count()
-    with FaultServer(faults.drip(reply(SELECT_JSON))) as server:
+    with FaultServer(drips(0.05, reply(SELECT_JSON))) as server:
         with pytest.raises(EndpointTimeoutError):
             EndpointGraph(server.url, timeout_s=0.3).select(ALL)
         deadline = time.monotonic() + 20
@@ -211,10 +211,10 @@ def test_E18_a_gzip_bomb_costs_no_memory() -> None:
         "    print(error.code, peak() - before)\n"
     )
 
-    def behave(sock: Any, request: faults.Request) -> None:
-        is_small = "?s ?p 1" in request.query
+    async def behave(exchange: Exchange) -> None:
+        is_small = "?s ?p 1" in exchange.request.query
         body, headers = (SELECT_JSON, []) if is_small else (bomb, ["Content-Encoding: gzip"])
-        sock.sendall(reply(body, headers=headers))
+        await exchange.write(reply(body, headers=headers))
 
     with FaultServer(behave) as server:
         done = subprocess.run(

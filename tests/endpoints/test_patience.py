@@ -15,7 +15,7 @@ from kgsparql.http.transport import HttpRequest
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints import proxy as faults
-from tests.endpoints.faults import FaultServer, hang, reply, taking
+from tests.endpoints.faults import FaultServer, reply, taking
 from tests.endpoints.proxy import Fault, Proxy, sends
 from tests.endpoints.servers import Virtuoso
 from tests.world import FIXTURES
@@ -69,7 +69,7 @@ def test_virtuoso_ends_a_query_that_nobody_waits_for_and_half_a_count_is_no_coun
 )
 def test_an_engine_is_told_how_long_a_query_may_take_and_one_that_hangs_is_asked_once(engine: str, told: str) -> None:
     profile = next(profile for profile in known_endpoints().engines if profile.name == engine)
-    with FaultServer(hang) as server:
+    with FaultServer(faults.hangs) as server:
         graph = EndpointGraph(server.url, profile=replace(profile, has_union=True), timeout_s=2.9)
         with pytest.raises(EndpointTimeoutError, match=r"within 2\.9 s"):
             graph.select(Query("witnesses", "SELECT * { ?s ?p ?o }"))

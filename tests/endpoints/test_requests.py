@@ -1,5 +1,6 @@
 """What is sent to an endpoint: how it is asked, over which connections, and that a password stays where it belongs."""
 
+import asyncio
 import base64
 import threading
 import time
@@ -7,7 +8,6 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pyoxigraph
@@ -21,8 +21,8 @@ from kgsparql.graphs.protocol.request import SparqlRequest, built_request
 from kgsparql.http.address import Address
 from kgsparql.http.connections import NetworkTransport
 from kgsparql.http.transport import HttpRequest
-from tests.endpoints import faults
-from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, answering, reply, results
+from tests.endpoints.faults import SELECT_JSON, FaultServer, answering, reply, results
+from tests.endpoints.proxy import Exchange, Fault, Proxy, hangs, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import metered
 
@@ -37,7 +37,7 @@ def test_a_query_is_a_form_that_is_posted_and_nothing_else_is_in_it() -> None:
             EndpointGraph(server.url + "?key=1").select(query)
         EndpointGraph(server.url, profile=EndpointProfile(engine="Oxigraph")).select(ALL)
     request, other, of_oxigraph = server.requests
-    assert request.line == "POST /sparql?key=1 HTTP/1.1"
+    assert request.line == f"POST {urlsplit(server.url).path}?key=1 HTTP/1.1"
     assert (request.form, other.form) == ({"query": ALL.text}, {"query": odd.text})
     assert of_oxigraph.form == {"query": ALL.text, "union-default-graph": "true"}
     assert request.headers["content-type"] == "application/x-www-form-urlencoded; charset=utf-8"
@@ -62,17 +62,14 @@ def test_sparqlwrapper_builds_the_request_and_opens_no_connection() -> None:
 
 
 def test_one_connection_serves_queries_one_after_another_and_one_that_the_server_closed_is_no_error() -> None:
-    def closing(sock: Any, request: Request) -> None:
-        sock.sendall(reply(SELECT_JSON))
-        faults.close(sock, request)
-
+    closing = sends(reply(SELECT_JSON), closing=True)
     for behave in (results(), closing):
         with FaultServer(behave) as server:
             graph = EndpointGraph(server.url)
             assert [len(graph.select(ALL)) for _ in range(10)] == [2] * 10
         assert 10 <= len(server.requests) <= (20 if behave is closing else 10)  # what came then is sent once more
         assert (server.connections == 1) is (behave is not closing)
-    with FaultServer(faults.close) as server:
+    with FaultServer(sends(b"", closing=True)) as server:
         with pytest.raises(KgsparqlError):
             EndpointGraph(server.url).select(ALL)
         assert len(server.requests) <= 2  # once on a connection that was kept, once on a new one
@@ -92,9 +89,9 @@ def test_a_request_that_is_given_up_late_leaves_its_connection_to_the_next() -> 
 def test_several_threads_ask_at_once() -> None:
     together = threading.Barrier(4, timeout=10)
 
-    def behave(sock: Any, request: Request) -> None:
-        together.wait()
-        sock.sendall(reply(SELECT_JSON))
+    async def behave(exchange: Exchange) -> None:
+        await asyncio.to_thread(together.wait)
+        await exchange.write(reply(SELECT_JSON))
 
     with FaultServer(behave) as server, ThreadPoolExecutor(4) as pool:
         graph = EndpointGraph(server.url)
@@ -105,11 +102,11 @@ def test_several_threads_ask_at_once() -> None:
 def test_the_time_of_a_question_ends_what_several_graphs_are_asked_for_it() -> None:
     own = OxigraphGraph(pyoxigraph.Store(), name="own", fingerprint="0")
 
-    def with_own(server: FaultServer, max_seconds: float) -> MeteredGraph:
+    def with_own(server: Proxy, max_seconds: float) -> MeteredGraph:
         graph = FederatedGraph([own, EndpointGraph(server.url)])
         return MeteredGraph(graph, Usage(Budget(max_seconds=max_seconds)), lambda _: None)
 
-    with FaultServer(faults.hang) as server:
+    with FaultServer(hangs) as server:
         both = with_own(server, 0.5)
         for graph in (both, both.members[1]):
             with pytest.raises(BudgetExceededError):
@@ -132,7 +129,7 @@ def test_a_graph_of_one_question_ends_with_it_and_shares_what_was_found() -> Non
         graph.within(Usage()).select(ALL)
         assert len(graph.select(ALL)) == 2
         assert server.connections == 1
-    with FaultServer(faults.hang) as server:
+    with FaultServer(hangs) as server:
         graph = EndpointGraph(server.url)
         for asked in (
             lambda view: view.select(ALL),
@@ -203,7 +200,7 @@ def test_U12_a_key_in_the_query_is_sent_and_not_shown() -> None:
             assert graph.name == graph.url == f"{server.url}?infer=1"
             told = repr(vars(graph)) + str(graph.source("http://e.org/g")) + repr(graph._address)
         assert CANARY not in told
-        assert {request.line for request in server.requests} == {f"POST /sparql?infer=1&{name}={CANARY}%21 HTTP/1.1"}
+        assert {request.path.partition("?")[2] for request in server.requests} == {f"infer=1&{name}={CANARY}%21"}
         echo = answering(f"you sent {CANARY}%21, that is {CANARY}!".encode(), status=400, type="text/plain")
         echo.url += f"?{name}={CANARY}%21"
         with pytest.raises(KgsparqlError) as caught:
@@ -225,7 +222,7 @@ def test_L31_a_graph_beside_one_that_the_default_graph_repeats_is_seen(tmp_path:
             assert [str(solution["o"]) for solution in graph.select(query)] == ["<http://e.org/alone>"]
 
 
-def counting(count: int | None) -> faults.Behaviour:
+def counting(count: int | None) -> Fault:
     """An endpoint with so many triples, or one that cannot count them."""
     body = (
         f'{{"head":{{"vars":["count"]}},"results":{{"bindings":[{{"count":{{"type":"literal","value":"{count}"}}}}]}}}}'
@@ -240,7 +237,7 @@ def test_a_fingerprint_follows_the_url_and_the_number_of_triples() -> None:
         assert first != EndpointGraph(with_password(three.url)).fingerprint
         assert first != EndpointGraph(other.url).fingerprint
         assert len(EndpointGraph(none.url).fingerprint) == len(first)
-        three._behaviour = counting(4)
+        three.plan = lambda _: counting(4)
         assert first != EndpointGraph(three.url).fingerprint
 
 

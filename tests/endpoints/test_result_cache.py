@@ -13,6 +13,7 @@ from kgsparql import EndpointGraph, EndpointProfile, KgsparqlError, Query, open_
 from kgsparql.graphs.protocol import senders as recorded
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, reply, results
+from tests.endpoints.proxy import Exchange
 from tests.world import kept_kinds
 
 PUBLIC = EndpointProfile(
@@ -80,8 +81,8 @@ BAD: dict[str, bytes] = {
 def test_only_whole_results_are_kept(file: Path, bad: bytes) -> None:
     replies = iter([bad])
 
-    def behave(sock: Any, request: Any) -> None:
-        sock.sendall(next(replies, reply(SELECT_JSON)))
+    async def behave(exchange: Exchange) -> None:
+        await exchange.write(next(replies, reply(SELECT_JSON)))
 
     with FaultServer(behave) as server:
         first = asked(server.url, file)
