@@ -121,11 +121,9 @@ PREDICATES = [ex("p"), ex("q"), ex("p-1")]
 subjects = st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES])
 plain = st.builds(Triple, subjects, st.sampled_from(PREDICATES), st.sampled_from([*IRIS, *IRIS, *BLANK, *CLASSES]))
 literal = st.builds(
-    Triple,
-    subjects,
-    st.sampled_from([*PREDICATES, LABEL]),
+    Triple, subjects, st.sampled_from([*PREDICATES, LABEL]),
     st.sampled_from([Literal("x\t\n"), Literal(1), Literal("<")]),
-)
+)  # fmt: skip
 typed = st.builds(Triple, subjects, st.just(RDF_TYPE), st.sampled_from([*CLASSES, OWL_CLASS]))
 multigraphs = st.lists(st.one_of(plain, plain, plain, plain, literal, typed), max_size=30, unique=True)
 """Graphs with parallel and repeated triples, blank nodes, literals, classes and self loops."""

@@ -3,7 +3,9 @@
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,10 @@ from hypothesis import settings
 
 import kgsparql
 from kgsparql.graphs.protocol import senders
+from kgsparql.models import openai_client
 from tests.deep import DEEP
-from tests.endpoints.servers import Virtuoso
-from tests.world import ROOT, open_nobel
+from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
+from tests.world import NOBEL, ROOT, open_nobel
 
 settings.register_profile("short", max_examples=15, deadline=None)
 settings.register_profile("deep", deadline=None)
@@ -65,6 +68,25 @@ def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache_directory
 
 
+@pytest.fixture
+def empty_cache(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache directory that is not there yet: what is kept in one test is not there in the next."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def trial_is_on(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_TRIAL", "on")
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that fails is asked again at once."""
+    monkeypatch.setattr(openai_client, "PAUSE_S", 0.02)
+    monkeypatch.setattr(openai_client, "RATE_PAUSE_S", 0.02)
+
+
 @pytest.fixture(autouse=True)
 def no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that a server of an earlier test had is another server now, which may be asked at once."""
@@ -74,6 +96,23 @@ def no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def nobel() -> kgsparql.KnowledgeBase:
     return open_nobel()
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
+    """A function that returns the URL of ``oxigraph serve-read-only`` over a file, one for all tests of a process."""
+    with ExitStack() as servers:
+
+        @cache
+        def url(file: Path) -> str:
+            return servers.enter_context(oxigraph_serve(store_of(file, tmp_path_factory.mktemp("served") / "store")))
+
+        yield url
+
+
+@pytest.fixture(scope="session")
+def nobel_url(serve: Callable[[Path], str]) -> str:
+    return serve(NOBEL)
 
 
 @pytest.fixture

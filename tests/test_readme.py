@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from typer.testing import CliRunner
 
 from kgsparql.cli import app
 from tests.deep import deep
-from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import ROOT
 
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -91,12 +89,6 @@ EXAMPLES = {
     name: [block["text"] for block in FENCED.finditer(text) if block["language"] == "python"]
     for name, text in TEXTS.items()
 }
-
-
-@pytest.fixture(scope="module")
-def nobel_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with oxigraph_serve(store_of(ROOT / "fixtures" / "nobel.ttl", tmp_path_factory.mktemp("served") / "store")) as url:
-        yield url
 
 
 @pytest.mark.parametrize("name", [name for name, codes in EXAMPLES.items() if codes])

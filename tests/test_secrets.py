@@ -27,7 +27,6 @@ from typer.testing import CliRunner
 from kgsparql.cli import app
 from tests.endpoints.faults import JSON, FaultServer, reply
 from tests.endpoints.proxy import Exchange, Fault, Seen
-from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import Echo, ModelServer, Raw
 from tests.world import FIXTURES, ROOT
 
@@ -143,13 +142,6 @@ def run(place: Path) -> Run:
         return done.output
 
     return invoke
-
-
-@pytest.fixture(scope="module")
-def nobel_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    store = store_of(FIXTURES / "nobel.ttl", tmp_path_factory.mktemp("nobel") / "store")
-    with oxigraph_serve(store) as url:
-        yield url
 
 
 def test_the_search_finds_what_is_there(tmp_path: Path) -> None:

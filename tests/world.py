@@ -152,6 +152,7 @@ class Asked:
     answer: Answer
     bodies: list[Body]
     events: list[Event]
+    knowledge: KnowledgeBase
 
     @property
     def labels(self) -> list[str]:
@@ -160,6 +161,11 @@ class Asked:
     @property
     def texts(self) -> list[str]:
         return [item.text for item in self.answer.evidence]
+
+    @property
+    def prompts(self) -> list[str]:
+        """Everything that a model was shown, turn by turn."""
+        return [message["content"] for body in self.bodies for message in body["messages"]]
 
     @property
     def fallbacks(self) -> list[str]:
@@ -177,23 +183,26 @@ def told(answer: Answer) -> tuple[bool, list[str]]:
     return answer.sure, sorted(one.label for one in answer.best)
 
 
-def scripted_model(script: Any) -> tuple[LanguageModel, ModelServer]:
+def scripted_model(script: Any, kept: ResponseCache | None = None) -> tuple[LanguageModel, ModelServer]:
     """Make a model that replies by a script, asked with no socket; and its server, which knows what it was sent."""
     server = ModelServer(script)
     client = OpenAIClient("http://model.test/v1", timeout_s=5.0, transport=server.transport)
-    return LanguageModel("scripted-model", client), server
+    return LanguageModel("scripted-model", client, response_cache=kept), server
 
 
-def ask(question: str, graph: KnowledgeBase | str = "", script: Any = None, **asking: Any) -> Asked:
+def ask(
+    question: str, graph: KnowledgeBase | str = "", script: Any = None, kept: ResponseCache | None = None, **asking: Any
+) -> Asked:
     """Ask a knowledge base, or that of a Turtle text (by default the bundled graph), with a model that replies so.
 
     :param script: what :class:`ModelServer` takes; ``None`` is no model.
+    :param kept: where its replies are kept.
     """
-    model, server = scripted_model(script)
+    model, server = scripted_model(script, kept)
     events: list[Event] = []
     knowledge = known(graph) if isinstance(graph, str) else graph
     answer = knowledge.ask(question, model=None if script is None else model, emit=events.append, **asking)
-    return Asked(answer, [request.body for request in server.answered], events)
+    return Asked(answer, [request.body for request in server.answered], events, knowledge)
 
 
 def rewrite(file: Path, data: Mapping[str, Any]) -> None:

@@ -17,11 +17,7 @@ from tests.tried import strong
 from tests.world import BORN, FEYNMAN, FIXTURES, NOBEL
 
 PLAIN = ("-k", NOBEL, "--embedder", "none", "-r", "mindmap")
-
-
-@pytest.fixture(autouse=True)
-def cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
 def test_an_answer_and_what_it_took(run: Run) -> None:
@@ -135,12 +131,6 @@ def test_a_bar_is_off_the_terminal_before_a_draft_or_an_answer_is_shown_there(
 
 
 TRIED = "it chooses from lists and writes plans (10 of 10 lists, 1 of 1 plans right)"
-
-
-@pytest.fixture
-def trial_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_TRIAL", "on")
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
 
 
 @pytest.mark.usefixtures("trial_is_on")

@@ -15,14 +15,7 @@ from tests.scripted import by_call
 from tests.world import FIXTURES, NOBEL, PHYSICS
 
 SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]}, answer={"answers": ["Warsaw"]})
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache directory that is not there yet."""
-    directory = tmp_path / "cache"
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(directory))
-    return directory
+pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +33,11 @@ def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def filled(filled_once: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def filled(filled_once: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, into which what is written next goes likewise."""
     monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1_000)
     monkeypatch.setattr("kgsparql.linking.graph_indexes.KEPT_ROWS", 0)
-    return Path(shutil.copytree(filled_once, cache))
+    return Path(shutil.copytree(filled_once, empty_cache))
 
 
 def kinds(run: Run) -> dict[str, dict[str, object]]:
@@ -57,15 +50,15 @@ def size_of(directory: Path) -> int:
     return sum(file.lstat().st_size for file in directory.rglob("*") if file.is_file())
 
 
-def test_no_cache_and_an_empty_one_are_no_errors(run: Run, cache: Path) -> None:
+def test_no_cache_and_an_empty_one_are_no_errors(run: Run, empty_cache: Path) -> None:
     done = run("cache")
-    assert (done.exit_code, done.stdout) == (0, f"{cache}: nothing is kept\n")
-    assert not cache.exists()
+    assert (done.exit_code, done.stdout) == (0, f"{empty_cache}: nothing is kept\n")
+    assert not empty_cache.exists()
     cleared = run("cache", "--clear", "all")
     assert cleared.exit_code == 0
     assert "labels: 0 bytes freed" in cleared.stdout
-    assert not cache.exists()
-    assert json.loads(run("cache", "-f", "json").stdout) == {"directory": str(cache), "bytes": 0, "kinds": []}
+    assert not empty_cache.exists()
+    assert json.loads(run("cache", "-f", "json").stdout) == {"directory": str(empty_cache), "bytes": 0, "kinds": []}
 
 
 def test_each_kind_is_measured_cleared_and_made_again(run: Run, filled: Path) -> None:
@@ -194,13 +187,6 @@ def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_
 
 
 TEXTS = FIXTURES / "texts"
-
-
-@pytest.fixture(autouse=True)
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> Path:
-    """What is indexed in one test is not there in the next."""
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 def index(run: Run, directory: Path, *more: object) -> list[str]:

@@ -22,12 +22,7 @@ FOUR = '{"answer": 4}'
 Found = dict[str, dict[str, str]]
 Doctor = Callable[..., tuple[int, Found]]
 
-
-@pytest.fixture(autouse=True)
-def nothing_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KGSPARQL_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
 @pytest.fixture

@@ -70,12 +70,6 @@ FAILURES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.models.openai_client.RATE_PAUSE_S", 0.01)
-    monkeypatch.setattr("kgsparql.models.openai_client.PAUSE_S", 0.01)
-
-
 def shown(answer: Answer) -> dict[str, Any]:
     """What is answered: all but what it cost, who was asked, what is noted, and readings that a budget is over for."""
     said = answer_to_json(answer)

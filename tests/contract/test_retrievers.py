@@ -17,15 +17,15 @@ import kgsparql
 from kgsparql import IRI, Answer, AskOptions, Budget, LanguageModel, answer_to_json
 from kgsparql.answering.pipeline import answer
 from kgsparql.errors import NotFoundError
-from kgsparql.events import ModelCalled, QueryRun
+from kgsparql.events import ModelCalled
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._loading import description_of
 from kgsparql.storage.response_cache import ResponseCache
-from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest
+from tests.contract.conftest import BACKENDS, PLAYERS, as_bytes, check_honest
 from tests.deep import DEEP, crossed
 from tests.model_server import ModelServer, Slow
-from tests.scripted import Player, asked_for, one_after_another
-from tests.world import BORN, FEYNMAN, FIXTURES, ROOT
+from tests.scripted import Player, ask, asked_for, one_after_another
+from tests.world import BORN, EX, FEYNMAN, FIXTURES, ROOT, Asked, known, scripted_model
 
 METHODS = names()
 JOINED = "What joins Marie Curie and Niels Bohr?"
@@ -36,6 +36,7 @@ ASKED_OF = {"embedded": QUESTIONS, "endpoint": QUESTIONS if DEEP else QUESTIONS[
 WALKED = {"path", "neighbours"}
 """Kinds of evidence that was walked to: the facts of a value have no direction."""
 _CALL_S = 0.15
+Once = Callable[..., Asked]
 Graphs = dict[str, kgsparql.KnowledgeBase]
 
 
@@ -91,7 +92,7 @@ def test_it_is_a_value_that_says_what_it_is_and_what_it_costs(method: str) -> No
 
 
 @pytest.mark.longer
-def test_evidence_is_in_the_graph_and_markers_resolve(once: Ask, walker: str, backend: str) -> None:
+def test_evidence_is_in_the_graph_and_markers_resolve(once: Once, walker: str, backend: str) -> None:
     for question in ASKED_OF[backend]:
         good, never, asked = (
             once(backend, question, walker, player) for player in ("good", "never enough", "no model")
@@ -106,31 +107,31 @@ def test_evidence_is_in_the_graph_and_markers_resolve(once: Ask, walker: str, ba
         assert answered(never.answer) == answered(asked.answer)
         assert "nothing_chosen" in {note.code for note in never.answer.notes}
         answer = asked.answer
-        assert (asked.requests, answer.usage["model_calls"]) == ([], 0)
+        assert (asked.bodies, answer.usage["model_calls"]) == ([], 0)
         first = "No sure answer: " if answer.gaps else "Ranked candidates"
         assert answer.text.startswith(first) or answer.computed is not None
 
 
-def test_the_direction_is_kept(ask: Ask, method: str, embedded: kgsparql.KnowledgeBase, knowledge_of: Any) -> None:
-    around_a_class = knowledge_of(
+def test_the_direction_is_kept(method: str, embedded: kgsparql.KnowledgeBase) -> None:
+    around_a_class = known(
         ':Chemist a rdfs:Class ; rdfs:label "chemist" ; :studies :matter . :ann a :Chemist ; rdfs:label "Ann" . '
         ':ben a :Chemist ; rdfs:label "Ben" . :matter rdfs:label "matter" . :studies rdfs:label "studies" .'
     )
     for direction in ("forward", "inverse"):
-        of_class = ask(around_a_class, "Which chemist is there?", method, direction=direction)
+        of_class = ask(around_a_class, "Which chemist is there?", retriever=method, direction=direction)
         assert [link.kind for link in of_class.answer.linked] == ["class"]
-        for asked in (of_class, ask(embedded, FEYNMAN, method, direction=direction)):
+        for asked in (of_class, ask(embedded, FEYNMAN, retriever=method, direction=direction)):
             check_honest(asked)
             walked = [item for item in asked.answer.evidence if item.kind in WALKED]
             assert {cited.direction for item in walked for cited in item.triples} <= {direction}
 
 
-def test_blank_nodes_among_the_ends_are_no_answers_of_the_query(ask: Ask, method: str, knowledge_of: Any) -> None:
-    knowledge = knowledge_of(
+def test_blank_nodes_among_the_ends_are_no_answers_of_the_query(method: str) -> None:
+    knowledge = known(
         ':ann rdfs:label "Ann" ; :employer :acme , :bolt , [ :country :land ] . :employer rdfs:label "employer" . '
         ':acme rdfs:label "Acme" . :bolt rdfs:label "Bolt" . :land rdfs:label "Land" .'
     )
-    asked = ask(knowledge, "Who is the employer of Ann?", method)
+    asked = ask(knowledge, "Who is the employer of Ann?", retriever=method)
     check_honest(asked)
     with_ends = [item for item in asked.answer.evidence if item.ends]
     assert {"Acme", "Bolt"} <= {a.label for a in asked.answer.answers}
@@ -140,7 +141,7 @@ def test_blank_nodes_among_the_ends_are_no_answers_of_the_query(ask: Ask, method
 
 
 @pytest.mark.longer
-def test_the_query_of_an_item_finds_it_again(once: Ask, walker: str, backend: str) -> None:
+def test_the_query_of_an_item_finds_it_again(once: Once, walker: str, backend: str) -> None:
     checked = 0
     for question in ASKED_OF[backend]:
         asked = once(backend, question, walker, "good")
@@ -153,7 +154,7 @@ def test_the_query_of_an_item_finds_it_again(once: Ask, walker: str, backend: st
     assert checked > 0, "what is followed to every answer has the query for it"
 
 
-def test_evidence_alone_needs_no_answer(method: str, embedded: kgsparql.KnowledgeBase, once: Ask) -> None:
+def test_evidence_alone_needs_no_answer(method: str, embedded: kgsparql.KnowledgeBase, once: Once) -> None:
     found = embedded.retrieve(FEYNMAN, retriever=method)
     answer = once("embedded", FEYNMAN, method, "no model").answer
     assert [item.text for item in found.evidence] == [item.text for item in answer.evidence]
@@ -176,20 +177,20 @@ GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_t
 
 @pytest.mark.parametrize(("method", "backend"), crossed(METHODS, BACKENDS))
 def test_the_same_bytes_twice_and_replayed_with_the_server_down(
-    ask: Ask, once: Ask, method: str, backend: str, nobel: kgsparql.KnowledgeBase, tmp_path: Path
+    once: Once, method: str, backend: str, nobel: kgsparql.KnowledgeBase, tmp_path: Path
 ) -> None:
     for question in (FEYNMAN, JOINED):
         first = once(backend, question, method, "never enough")
         script = PLAYERS["never enough"]
         with ResponseCache(tmp_path / "x.sqlite") as response_cache:
-            again = ask(nobel, question, method, script, response_cache=response_cache)
+            again = ask(nobel, question, script, retriever=method, kept=response_cache)
         with ResponseCache(tmp_path / "x.sqlite") as response_cache:
-            replayed = ask(nobel, question, method, script, response_cache=response_cache)
-        assert replayed.requests == []
+            replayed = ask(nobel, question, script, retriever=method, kept=response_cache)
+        assert replayed.bodies == []
         assert all(event.cached for event in replayed.events if isinstance(event, ModelCalled))
         assert as_bytes(first.answer) == as_bytes(again.answer) == as_bytes(replayed.answer)
     without = once(backend, FEYNMAN, method, "no model")
-    assert as_bytes(without.answer) == as_bytes(ask(nobel, FEYNMAN, method).answer)
+    assert as_bytes(without.answer) == as_bytes(ask(nobel, FEYNMAN, retriever=method).answer)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +220,7 @@ def test_the_same_bytes_whatever_the_order_of_sets(method: str, by_hash_seed: li
 
 
 @pytest.mark.longer
-def test_both_backends_give_the_same(once: Ask, method: str) -> None:
+def test_both_backends_give_the_same(once: Once, method: str) -> None:
     compared = 0
     for question in ASKED_OF["endpoint"]:
         for player in PLAYERS:
@@ -260,7 +261,7 @@ def _content(answer: Answer) -> dict[str, Any]:
 
 
 @pytest.mark.longer
-def test_it_spends_no_more_than_it_says(once: Ask, method: str, backend: str) -> None:
+def test_it_spends_no_more_than_it_says(once: Once, method: str, backend: str) -> None:
     for question, player in product(ASKED_OF[backend], PLAYERS):
         asked = once(backend, question, method, player)
         bounds = _bounds(method, asked)
@@ -268,8 +269,14 @@ def test_it_spends_no_more_than_it_says(once: Ask, method: str, backend: str) ->
         assert asked.answer.usage["queries"] <= bounds["queries"], question
 
 
+def ask_slowly(knowledge: kgsparql.KnowledgeBase, script: Any, **asking: Any) -> Asked:
+    """Ask with a model behind a socket, whose replies may take their time."""
+    with ModelServer(script) as server, LanguageModel("scripted-model", server.client(timeout_s=20.0)) as model:
+        return Asked(knowledge.ask(FEYNMAN, model=model, **asking), [], [], knowledge)
+
+
 def test_its_calls_wait_for_each_other_no_more_often_than_it_says(
-    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase, slow_model: LanguageModel
+    method: str, embedded: kgsparql.KnowledgeBase
 ) -> None:
     calls: list[tuple[float, float]] = []
 
@@ -278,7 +285,7 @@ def test_its_calls_wait_for_each_other_no_more_often_than_it_says(
         calls.append((began, began + _CALL_S))
         return Slow(_CALL_S, Player(sufficient=False)(body))
 
-    asked = ask(embedded, FEYNMAN, method, slow, model=slow_model)
+    asked = ask_slowly(embedded, slow, retriever=method)
     assert len(calls) == asked.answer.usage["model_calls"]
     assert one_after_another(calls) <= _bounds(method, asked)["rounds"]
 
@@ -294,54 +301,54 @@ def _bounds(method: str, asked: Asked) -> dict[str, int]:
 ])  # fmt: skip
 @pytest.mark.parametrize("player", ["no model", "never enough"])
 def test_a_walker_asks_three_times_a_hop_and_a_few_times_for_everything_at_the_end(
-    once: Ask, backend: str, walker: str, most: Callable[[Any], int], player: str
+    once: Once, backend: str, walker: str, most: Callable[[Any], int], player: str
 ) -> None:
     """With a model twice: once for the draft."""
     bound = most(load(walker)) * (1 if player == "no model" else 2)
     for question in ASKED_OF[backend]:
-        sent = [event.name for event in once(backend, question, walker, player).events if isinstance(event, QueryRun)]
+        sent = [run.name for run in once(backend, question, walker, player).queries()]
         walking = [name for name in sent if not name.startswith(("labels", "types", "verify", "named_graphs"))]
         assert 0 < len(walking) <= bound, walking
 
 
-def test_it_sends_no_query_per_candidate(ask: Ask, method: str, knowledge_of: Any) -> None:
+def test_it_sends_no_query_per_candidate(method: str) -> None:
     """Ten times as many neighbours are no more queries."""
     counts = []
     for n in (4, 40):
         facts = "".join(f':a :p{i % 4} :b{i} . :b{i} rdfs:label "B {i}" ; :q :c{i} . ' for i in range(n))
-        knowledge = knowledge_of(f':a rdfs:label "Alpha" . {facts}')
-        counts.append(ask(knowledge, "What is Alpha near?", method, Player()).answer.usage["queries"])
+        knowledge = known(f':a rdfs:label "Alpha" . {facts}')
+        counts.append(ask(knowledge, "What is Alpha near?", Player(), retriever=method).answer.usage["queries"])
     assert counts[1] <= counts[0] + 4, counts
 
 
 # -- Limits ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_limit_on_calls_leaves_evidence(ask: Ask, once: Ask, method: str, embedded: kgsparql.KnowledgeBase) -> None:
+def test_a_limit_on_calls_leaves_evidence(once: Once, method: str, embedded: kgsparql.KnowledgeBase) -> None:
     whole = once("embedded", FEYNMAN, method, "never enough").answer.usage["model_calls"]
     for limit in range(whole):
-        asked = ask(embedded, FEYNMAN, method, Player(sufficient=False), budget=Budget(max_calls=limit))
+        asked = ask(embedded, FEYNMAN, Player(sufficient=False), retriever=method, budget=Budget(max_calls=limit))
         check_honest(asked)
-        assert len(asked.requests) <= limit
+        assert len(asked.bodies) <= limit
         assert asked.answer.usage["model_calls"] <= limit
         assert len(asked.answer.evidence) > 0, limit
     without = once("embedded", FEYNMAN, method, "no model").answer
     for budget, said in ((Budget(max_calls=0), "0 model calls"), (Budget(max_tokens=1), "1 token")):
-        asked = ask(embedded, FEYNMAN, method, Player(), budget=budget)
-        assert (asked.requests, answered(asked.answer)) == ([], answered(without))
+        asked = ask(embedded, FEYNMAN, Player(), retriever=method, budget=budget)
+        assert (asked.bodies, answered(asked.answer)) == ([], answered(without))
         assert any(said in note for note in asked.answer.notes if note.code == "model_failed")
 
 
 @pytest.mark.longer
 @pytest.mark.parametrize("player", ["no model", "never enough"])
 def test_a_limit_on_queries_keeps_what_was_found(
-    ask: Ask, once: Ask, walker: str, embedded: kgsparql.KnowledgeBase, player: str
+    once: Once, walker: str, embedded: kgsparql.KnowledgeBase, player: str
 ) -> None:
     whole = once("embedded", FEYNMAN, walker, player).answer
     partial: list[tuple[int, Asked]] = []
     queries = whole.usage["queries"]
     for limit in range(queries) if DEEP else sorted({*range(0, queries, 4), queries - 1}):
-        asked = ask(embedded, FEYNMAN, walker, PLAYERS[player], budget=Budget(max_queries=limit))
+        asked = ask(embedded, FEYNMAN, PLAYERS[player], retriever=walker, budget=Budget(max_queries=limit))
         if asked.answer.status != "partial":
             break
         partial.append((limit, asked))
@@ -353,46 +360,41 @@ def test_a_limit_on_queries_keeps_what_was_found(
     assert found[-1] > 0, "with one query less than it takes, what was found until then is kept"
 
 
-def test_a_limit_on_queries_to_an_endpoint(ask: Ask, method: str, nobel_graphs: Graphs) -> None:
+def test_a_limit_on_queries_to_an_endpoint(method: str, nobel_graphs: Graphs) -> None:
     for limit in (0, 2, 4):
-        asked = ask(nobel_graphs["endpoint"], FEYNMAN, method, budget=Budget(max_queries=limit))
+        asked = ask(nobel_graphs["endpoint"], FEYNMAN, retriever=method, budget=Budget(max_queries=limit))
         check_honest(asked)
         assert asked.answer.status == "partial"
 
 
-def test_a_limit_on_solutions_ends_it(ask: Ask, once: Ask, method: str, embedded: kgsparql.KnowledgeBase) -> None:
+def test_a_limit_on_solutions_ends_it(once: Once, method: str, embedded: kgsparql.KnowledgeBase) -> None:
     whole = once("embedded", FEYNMAN, method, "no model").answer
     for share in (0.0, 0.1, 0.5, 0.9):
         limit = int(whole.usage["rows"] * share)
-        asked = ask(embedded, FEYNMAN, method, budget=Budget(max_rows=limit))
+        asked = ask(embedded, FEYNMAN, retriever=method, budget=Budget(max_rows=limit))
         check_honest(asked)
         assert asked.answer.status == "partial" or share > 0.5, "rows that are owed do not count"
 
 
-def test_a_limit_on_time_ends_it(
-    ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, model: LanguageModel, model_server: ModelServer
-) -> None:
-    ask(nobel, BORN, method, Player(), budget=Budget(max_calls=0))  # the labels are read by now
+def test_a_limit_on_time_ends_it(method: str, nobel: kgsparql.KnowledgeBase) -> None:
+    model, server = scripted_model(Player())
     for who in (None, model):
-        model_server.requests.clear()
         session = nobel.session(FEYNMAN, AskOptions(retriever=method, model=who, budget=Budget(max_seconds=60.0)))
         session.graph.usage.started -= 61.0
         found = answer(load(method), session)
-        check_honest(Asked(found, nobel, []))
+        check_honest(Asked(found, [], [], nobel))
         assert found.status == "partial"
-        assert model_server.requests == []
+        assert server.requests == []
         assert any("60 seconds" in note for note in found.notes)
 
 
-def test_a_model_that_takes_too_long_leaves_the_evidence(
-    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase, slow_model: LanguageModel
-) -> None:
+def test_a_model_that_takes_too_long_leaves_the_evidence(method: str, embedded: kgsparql.KnowledgeBase) -> None:
     def slow(body: dict[str, Any]) -> Any:
         reply = Player()(body)
         return Slow(30.0, reply) if {"numbers", "answers"} & asked_for(body).keys() else reply
 
     began = time.monotonic()
-    asked = ask(embedded, FEYNMAN, method, slow, budget=Budget(max_seconds=1.0), model=slow_model)
+    asked = ask_slowly(embedded, slow, retriever=method, budget=Budget(max_seconds=1.0))
     assert time.monotonic() - began < 20
     check_honest(asked)
     assert asked.answer.answers
@@ -413,22 +415,22 @@ NEXT_TO_NOTHING = {
 }
 
 
-def test_a_graph_with_next_to_nothing_in_it(ask: Ask, method: str, knowledge_of: Any) -> None:
+def test_a_graph_with_next_to_nothing_in_it(method: str) -> None:
     for name, turtle in NEXT_TO_NOTHING.items():
-        knowledge = knowledge_of(turtle)
+        knowledge = known(turtle)
         for script in (None, Player(), Player(sufficient=False)):
-            asked = ask(knowledge, "What does it say of a?", method, script, entities=(IRI(E + "a"),))
+            asked = ask(knowledge, "What does it say of a?", script, retriever=method, entities=(IRI(EX + "a"),))
             check_honest(asked)
             assert asked.answer.error is None, name
 
 
-def test_a_literal_and_what_lies_behind_a_blank_node_are_answers(ask: Ask, method: str, knowledge_of: Any) -> None:
-    knowledge = knowledge_of(
+def test_a_literal_and_what_lies_behind_a_blank_node_are_answers(method: str) -> None:
+    knowledge = known(
         ':a rdfs:label "Alpha" ; :height "42" ; :employment [ :organisation :o ] . :o rdfs:label "Acme" . '
         ':height rdfs:label "height" . :employment rdfs:label "employment" . :organisation rdfs:label "organisation" .'
     )
     for way, label in (("height", "42"), ("organisation of the employment", "Acme")):
-        asked = ask(knowledge, f"What is the {way} of Alpha?", method)
+        asked = ask(knowledge, f"What is the {way} of Alpha?", retriever=method)
         check_honest(asked)
         assert label in [a.label for a in asked.answer.answers]
 
@@ -440,15 +442,29 @@ HUBS = {
 }
 
 
+def batches(asked: Asked) -> int:
+    """Queries that were sent, those counted once that ask for the same of many terms, as many at a time as may be.
+
+    What asks for one term after the other is counted query by query.
+    """
+    count, before = 0, None
+    for run in asked.queries():
+        is_next = before is not None and before.name == run.name
+        is_full = before is not None and before.text.count("<") >= asked.knowledge.graph.chunk_size / 4
+        count += not (is_next and is_full)
+        before = run
+    return count
+
+
 @pytest.mark.parametrize(("method", "hub"), crossed(METHODS, HUBS, times=2))
-def test_Q16_a_hub_stays_within_the_queries_it_may_send(ask: Ask, method: str, hub_graphs: Graphs, hub: str) -> None:
+def test_Q16_a_hub_stays_within_the_queries_it_may_send(method: str, hub_graphs: Graphs, hub: str) -> None:
     where, topic, player, complete = HUBS[hub]
     question = {"alpha": "What else is in the same hub as Alpha?", "hub": "What is in The Hub?"}[topic]
-    asking: dict[str, Any] = {"entities": (IRI(E + topic),), "complete": complete}
-    asked = ask(hub_graphs[where], question, method, PLAYERS[player], **asking)
+    asking: dict[str, Any] = {"entities": (IRI(EX + topic),), "complete": complete}
+    asked = ask(hub_graphs[where], question, PLAYERS[player], retriever=method, **asking)
     check_honest(asked)
     assert len(asked.answer.evidence) > 0
-    assert asked.batches <= _bounds(method, asked)["queries"]
+    assert batches(asked) <= _bounds(method, asked)["queries"]
     assert asked.answer.usage["queries"] <= 500
     other_readings = 5_000 * max(0, len(asked.answer.choices) - 1)
     assert asked.answer.usage["rows"] <= 28_000 + other_readings, "nobody reads the whole hub"
@@ -461,22 +477,22 @@ def test_Q16_a_hub_stays_within_the_queries_it_may_send(ask: Ask, method: str, h
     )
 
 
-def test_Q20_an_entity_that_is_nowhere(ask: Ask, method: str, nobel: kgsparql.KnowledgeBase, knowledge_of: Any) -> None:
+def test_Q20_an_entity_that_is_nowhere(method: str, nobel: kgsparql.KnowledgeBase) -> None:
     for script in (None, Player()):
         with pytest.raises(NotFoundError, match="nowhere> is not in the graph"):
-            ask(nobel, "Where is it?", method, script, entities=(IRI(E + "nowhere"),))
+            ask(nobel, "Where is it?", script, retriever=method, entities=(IRI(EX + "nowhere"),))
     with pytest.raises(NotFoundError) as caught:
-        ask(knowledge_of("# no triples"), FEYNMAN, method, Player())
+        ask(known("# no triples"), FEYNMAN, Player(), retriever=method)
     assert caught.value.code == "E_EMPTY_GRAPH"
 
 
-def test_nothing_asked_is_in_the_graph_and_asking_changes_nothing(ask: Ask, method: str, knowledge_of: Any) -> None:
-    knowledge = knowledge_of(':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "Beta" .')
+def test_nothing_asked_is_in_the_graph_and_asking_changes_nothing(method: str) -> None:
+    knowledge = known(':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "Beta" .')
     before = set(knowledge.graph.store)
     for script in (None, Player()):
-        asked = ask(knowledge, "Where do zebras live?", method, script)
+        asked = ask(knowledge, "Where do zebras live?", script, retriever=method)
         assert (asked.answer.status, len(asked.answer.evidence)) == ("no_entity", 0)
-    ask(knowledge, "What is Alpha near?", method, Player())
+    ask(knowledge, "What is Alpha near?", Player(), retriever=method)
     assert set(knowledge.graph.store) == before
 
 

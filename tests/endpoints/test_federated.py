@@ -1,7 +1,7 @@
 """Several graphs in one question, some of them behind a server of their own."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -39,10 +39,9 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def served(halves: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def served(halves: tuple[Path, Path], serve: Callable[[Path], str]) -> str:
     """The second half behind a server."""
-    with oxigraph_serve(store_of(halves[1], tmp_path_factory.mktemp("served") / "store")) as url:
-        yield url
+    return serve(halves[1])
 
 
 @pytest.mark.parametrize("retriever", ["path_ranking", "think_on_graph", "mindmap", "struct_gpt", "entity"])
@@ -79,13 +78,6 @@ def test_a_public_member_that_is_no_wikibase_is_not_asked_for_identifiers(served
 
 WRITTEN = "What was written by Marie Curie?"
 WIKIBASE, LIBRARY = (FIXTURES / "identifiers" / f"{name}.ttl" for name in ("wikibase", "library"))
-
-
-@pytest.fixture(scope="module")
-def wikibase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Two people with identifiers behind a server."""
-    with oxigraph_serve(store_of(WIKIBASE, tmp_path_factory.mktemp("wikibase") / "store")) as url:
-        yield url
 
 
 def test_the_command_line_takes_graphs_of_any_kind(halves: tuple[Path, Path], served: str) -> None:

@@ -1,7 +1,7 @@
 """Queries that an answer can do without: an endpoint that does not reply to them does not take the answer away."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from kgsparql.plans.running import run
 from kgsparql.rdf.vocabulary import SAME_AS
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Fault, Plan, Proxy, Seen, first, hangs, sends
-from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import FIXTURES
 
 SPRINGFIELDS = """
@@ -43,16 +42,11 @@ def at(asked: Sequence[str], fault: Fault) -> Plan:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The URLs of three servers."""
-    folder = tmp_path_factory.mktemp("optional")
-    (folder / "springfields.ttl").write_text(SPRINGFIELDS, encoding="utf-8")
-    files = {"springfields": folder / "springfields.ttl", "wikibase": FIXTURES / "identifiers" / "wikibase.ttl"}
-    with (
-        oxigraph_serve(store_of(files["springfields"], folder / "one")) as one,
-        oxigraph_serve(store_of(files["wikibase"], folder / "three")) as three,
-    ):
-        yield {"springfields": one, "wikibase": three}
+def served(tmp_path_factory: pytest.TempPathFactory, serve: Callable[[Path], str], wikibase: str) -> dict[str, str]:
+    """The URLs of two servers."""
+    springfields = tmp_path_factory.mktemp("optional") / "springfields.ttl"
+    springfields.write_text(SPRINGFIELDS, encoding="utf-8")
+    return {"springfields": serve(springfields), "wikibase": wikibase}
 
 
 def answered(url: str, question: str, *, max_seconds: float = 60.0) -> tuple[Answer, float]:
@@ -159,13 +153,6 @@ WIKIBASE, LIBRARY = (FIXTURES / "identifiers" / f"{name}.ttl" for name in ("wiki
 FAILS = sends(reply(b"sorry", status="500 Internal Server Error", type="text/plain"))
 WRITTEN = "What was written by Marie Curie?"
 VIAF = IRI("http://www.wikidata.org/prop/direct/P214")
-
-
-@pytest.fixture(scope="module")
-def wikibase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Two people with identifiers behind a server."""
-    with oxigraph_serve(store_of(WIKIBASE, tmp_path_factory.mktemp("wikibase") / "store")) as url:
-        yield url
 
 
 def test_E03_a_failure_before_the_first_question_is_not_one_of_the_second(wikibase: str) -> None:

@@ -3,7 +3,7 @@
 import gzip
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,6 @@ QALD = ROOT.parent / "shared" / "data" / "wikidata_qald10"
 @pytest.fixture(autouse=True)
 def contact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CONTACT", CONTACT)
-
-
-def charged(seconds: float) -> Callable[[Seen], float]:
-    return lambda _: seconds
 
 
 def graph_of(simulator: WikidataSimulator, *, timeout_s: float = 30.0, **profile: Any) -> EndpointGraph:
@@ -59,7 +55,7 @@ def test_a_run_of_questions_is_polite_from_its_first_request_on(wikidata: tuple[
     def sometimes(request: Seen) -> faults.Fault | None:
         return overloaded if request.number in {7, 19} else None
 
-    simulator = WikidataSimulator(url, speed=60, charge=charged(9), faults=sometimes)
+    simulator = WikidataSimulator(url, speed=60, charge=lambda _: 9, faults=sometimes)
     with simulator:
         knowledge = KnowledgeBase(EndpointGraph(simulator.url, profile=simulator.profile()), embedder="none")
         records = records_of_run(knowledge, questions, tmp_path / "run", method="think_on_graph", workers=3)

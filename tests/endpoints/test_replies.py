@@ -1,7 +1,7 @@
 """What is read of a reply: whole results, results that were cut, or an error that says why there are none."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -289,15 +289,10 @@ def refused(reader: Reader, body: bytes, kind: str | None) -> KgsparqlError:
     return caught.value
 
 
-def every_cut(body: bytes) -> Iterator[bytes]:
-    """The body without its last bytes, of which at least one means something."""
-    return (body[:at] for at in range(len(body.rstrip())))
-
-
 def refused_at_every_byte(reader: Reader, body: bytes, kind: str | None) -> None:
-    for cut in every_cut(body):
-        error = refused(reader, cut, kind)
-        assert isinstance(error, EndpointReplyError | EndpointError), (len(cut), error)
+    for at in range(len(body.rstrip())):
+        error = refused(reader, body[:at], kind)
+        assert isinstance(error, EndpointReplyError | EndpointError), (at, error)
 
 
 def replied(url: str, query: str, accept: str) -> tuple[bytes, str]:

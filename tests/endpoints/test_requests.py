@@ -170,10 +170,6 @@ def test_a_url_that_no_host_can_have_is_an_input_error() -> None:
             kgsparql.open(url, embedder="none").query("ASK {}")
 
 
-def with_password(url: str) -> str:
-    return url.replace("//", f"//us%20er:{CANARY}@")
-
-
 def shown(error: KgsparqlError) -> str:
     """Whatever a user may see of an error."""
     said = "".join(traceback.format_exception(error)) + repr(error) + str(error.to_json()) + str(error.detail)
@@ -234,7 +230,7 @@ def test_a_fingerprint_follows_the_url_and_the_number_of_triples() -> None:
     with FaultServer(counting(3)) as three, FaultServer(counting(3)) as other, FaultServer(counting(None)) as none:
         first = EndpointGraph(three.url).fingerprint
         assert first == EndpointGraph(three.url).fingerprint == EndpointGraph(three.url, name="x").fingerprint
-        assert first != EndpointGraph(with_password(three.url)).fingerprint
+        assert first != EndpointGraph(three.url.replace("//", f"//us%20er:{CANARY}@")).fingerprint
         assert first != EndpointGraph(other.url).fingerprint
         assert len(EndpointGraph(none.url).fingerprint) == len(first)
         three.plan = lambda _: counting(4)

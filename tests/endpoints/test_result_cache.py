@@ -27,14 +27,10 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "cache" / RESPONSE_FILE
 
 
-def graph_at(url: str, response_cache: ResponseCache | None, profile: EndpointProfile = PUBLIC) -> EndpointGraph:
-    return EndpointGraph(url, profile=profile, response_cache=response_cache)
-
-
 def asked(url: str, file: Path, profile: EndpointProfile = PUBLIC, *, query: Query = SOME, **options: Any) -> object:
     """What a query comes to in another run: solutions, or the code of an error."""
     with ResponseCache(file, **options) as response_cache:
-        graph = graph_at(url, response_cache, profile)
+        graph = EndpointGraph(url, profile=profile, response_cache=response_cache)
         try:
             return graph.select(query)
         except KgsparqlError as error:

@@ -1,7 +1,5 @@
 """``kgsparql serve`` in a process of its own, and Chromium."""
 
-import http.client
-import json
 import os
 import re
 import signal
@@ -10,9 +8,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
+import urllib3
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.endpoints.servers import ALL_ENGINES
@@ -133,13 +131,6 @@ def answered(page: Page, address: str, ask: Callable[[str], None]) -> None:
 
 def asked(address: str, question: str = SPOUSE, **headers: str) -> str:
     """The name of a run that is over."""
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
-    try:
-        body, sent = json.dumps({"question": question}), {"content-type": "application/json", **headers}
-        connection.request("POST", "/api/ask", body, sent)
-        name = json.load(connection.getresponse())["id"]
-        connection.request("GET", f"/api/runs/{name}/events", headers=headers)
-        connection.getresponse().read()
-    finally:
-        connection.close()
+    name = urllib3.request("POST", f"{address}api/ask", json={"question": question}, headers=headers).json()["id"]
+    urllib3.request("GET", f"{address}api/runs/{name}/events", headers=headers)
     return str(name)

@@ -1,10 +1,8 @@
 """A question that is changed part by part: on the page, and over the routes that it asks."""
 
-import http.client
-import json
 from typing import Any
-from urllib.parse import urlsplit
 
+import urllib3
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
@@ -15,14 +13,8 @@ BORN = "Which Nobel laureates were born in Warsaw?"
 
 
 def sent(address: str, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
-    try:
-        text = None if body is None else json.dumps(body)
-        connection.request(method, path, text, {"content-type": "application/json", **headers})
-        reply = connection.getresponse()
-        return reply.status, json.load(reply)
-    finally:
-        connection.close()
+    reply = urllib3.request(method, address + path.removeprefix("/"), json=body, headers=headers)
+    return reply.status, reply.json()
 
 
 def test_a_part_of_a_question_is_changed_and_the_answer_follows(page: Page, address: str, ask: Any) -> None:

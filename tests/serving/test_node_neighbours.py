@@ -14,11 +14,6 @@ from tests.serving.conftest import NOBEL
 MARIE = "<http://dbpedia.org/resource/Marie_Curie>"
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
-
-
 def around(knowledge: KnowledgeBase, term: str, after: int = 0) -> dict[str, Any]:
     return node_neighbours(knowledge, AskOptions(), {"term": term, "after": str(after)})
 
@@ -28,8 +23,8 @@ def keys(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
             for one in found["triples"]]  # fmt: skip
 
 
-def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(knowledge: KnowledgeBase, tmp_path: Path) -> None:
-    found = around(knowledge, MARIE)
+def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(nobel: KnowledgeBase, tmp_path: Path) -> None:
+    found = around(nobel, MARIE)
     assert found["node"]["label"] == "Marie Curie"
     assert found["curie"] == "dbr:Marie_Curie"
     assert found["kinds"] == ["Nobel laureate", "person", "scientist"]
@@ -40,12 +35,12 @@ def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(knowledge:
     assert (found["kinds"], found["description"], found["node"]["label"]) == (["rock band"], "", "a")
 
 
-def test_the_pages_hold_every_triple_of_the_node_once_both_ways(knowledge: KnowledgeBase) -> None:
-    first = around(knowledge, MARIE)
-    pages = [around(knowledge, MARIE, after) for after in range(0, first["count"] + 12, 12)]
+def test_the_pages_hold_every_triple_of_the_node_once_both_ways(nobel: KnowledgeBase) -> None:
+    first = around(nobel, MARIE)
+    pages = [around(nobel, MARIE, after) for after in range(0, first["count"] + 12, 12)]
     assert [len(page["triples"]) for page in pages] == [12, 12, first["count"] - 24, 0]
     seen = [key for page in pages for key in keys(page)]
-    rows = knowledge.query(f"SELECT ?s ?p ?o {{ ?s ?p ?o FILTER (?s = {MARIE} || ?o = {MARIE}) }}").solutions
+    rows = nobel.query(f"SELECT ?s ?p ?o {{ ?s ?p ?o FILTER (?s = {MARIE} || ?o = {MARIE}) }}").solutions
     expected = {(str(row["s"]), str(row["p"]), str(row["o"])) for row in rows}
     assert len(seen) == len(expected) == first["count"]
     assert {key[:3] for key in seen} == expected
@@ -67,10 +62,10 @@ def test_of_a_hub_the_pages_repeat_nothing_and_end(tmp_path: Path) -> None:
     assert len(seen) == len(set(seen)) == 120
 
 
-def test_what_cannot_be_looked_up(knowledge: KnowledgeBase) -> None:
+def test_what_cannot_be_looked_up(nobel: KnowledgeBase) -> None:
     for term, after, error in (
         ('"a text"', "0", InputError), ("_:b0", "0", InputError), ("<http://a> . <http://b> <c> <d>", "0", InputError),
         (MARIE, "600", InputError), (MARIE, "²", InputError), ("<http://e.org/nothing>", "0", NotFoundError),
     ):  # fmt: skip
         with pytest.raises(error):
-            node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
+            node_neighbours(nobel, AskOptions(), {"term": term, "after": after})

@@ -1,7 +1,7 @@
 """Parts of plans that can be others, and what the items of a set have."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -35,12 +35,6 @@ QUESTIONS = [  # a lookup, two steps, counts, dates, the best, absence, yes or n
 ]
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> Iterator[KnowledgeBase]:
-    with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as opened:
-        yield opened
-
-
 TABLES = {  # columns, a group that is counted, the best of each, one number of each
     "nobel.ttl": [
         "For each laureate, the birth place and the university",
@@ -71,15 +65,15 @@ def tried_options(knowledge: KnowledgeBase, plan: a.Plan, chip: Chip) -> list[tu
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_no_option_of_ten_questions_leads_to_nothing(knowledge: KnowledgeBase, half: int) -> None:
+def test_no_option_of_ten_questions_leads_to_nothing(nobel: KnowledgeBase, half: int) -> None:
     for question in QUESTIONS[half::2]:
-        planned = knowledge.plan(question)
+        planned = nobel.plan(question)
         plan = (planned.chosen or planned.candidates[0]).plan
         assert part_words(chips(plan)[-1].kind, chips(plan)[-1].part_of(plan), str) == "+" or isinstance(
             plan, a.Compares
         )
         for chip in chips(plan):
-            for one, rows, _ in tried_options(knowledge, plan, chip):
+            for one, rows, _ in tried_options(nobel, plan, chip):
                 assert not isinstance(one.plan, a.Count) or rows[0]["value"].value == str(one.count), one
                 assert not isinstance(one.plan, a.Exists) or rows[0]["value"].value == "true", (question, one)
                 is_plain = isinstance(one.plan, a.ItemSet) and not isinstance(one.plan, a.Top)
@@ -104,9 +98,9 @@ def offered(knowledge: KnowledgeBase, question: str, kind: str) -> dict[str, int
     ("Which laureates have more than one award?", "operator", {"is at least": 74, "any": 74}),
 ])  # fmt: skip
 def test_what_is_offered_is_counted_and_the_most_frequent_is_first(
-    knowledge: KnowledgeBase, question: str, kind: str, first: dict[str, int]
+    nobel: KnowledgeBase, question: str, kind: str, first: dict[str, int]
 ) -> None:
-    assert list(offered(knowledge, question, kind).items())[: len(first)] == list(first.items())
+    assert list(offered(nobel, question, kind).items())[: len(first)] == list(first.items())
 
 
 def test_what_stands_in_two_branches_is_one_part() -> None:
@@ -153,16 +147,16 @@ def test_no_option_of_tables_leads_to_an_empty_column(graph: str) -> None:
                     assert has_columns == bool(filled(one.plan, rows)), (question, one)
 
 
-def test_a_table_keeps_its_columns_and_an_extreme_is_turned(knowledge: KnowledgeBase) -> None:
+def test_a_table_keeps_its_columns_and_an_extreme_is_turned(nobel: KnowledgeBase) -> None:
     plan = read_plan_file(json.loads((FIXTURES / "plans" / "laureates_by_country.json").read_text()))
     assert isinstance(plan, a.Grouped)
     assert [one.kind for one in chips(plan)] == ["class", "predicate", "direction", "condition"]
-    place = changed(knowledge, plan, 1, "place of birth")
-    assert told(knowledge, place).startswith("for each place of birth of Nobel laureates: ")
+    place = changed(nobel, plan, 1, "place of birth")
+    assert told(nobel, place).startswith("for each place of birth of Nobel laureates: ")
     assert place.columns == plan.columns
-    best = knowledge.plan("Who is the youngest laureate of each country?").candidates[0].plan
-    oldest = changed(knowledge, best, 5, "earliest")
-    assert told(knowledge, oldest).endswith("the one with the earliest date of birth among the Nobel laureates")
+    best = nobel.plan("Who is the youngest laureate of each country?").candidates[0].plan
+    oldest = changed(nobel, best, 5, "earliest")
+    assert told(nobel, oldest).endswith("the one with the earliest date of birth among the Nobel laureates")
 
 
 E = "http://e.org/"

@@ -7,15 +7,10 @@ import pytest
 import kgsparql
 from kgsparql.errors import OptionError
 from kgsparql.knowledge_base import KnowledgeBase
-from tests.world import NOBEL, graph_of
+from tests.world import graph_of
 
 IN_DOUBT = "Which laureates died before 1970 in hospital?"
 OF_ONE_OF_TWO = "Which prize went to Tinbergen?"
-
-
-@pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder=None)
 
 
 def test_a_doubt_has_at_most_three_readings_and_a_sure_answer_none(nobel: KnowledgeBase) -> None:

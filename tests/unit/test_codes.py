@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgsparql import KnowledgeBase
-from tests.world import graph_of
+from tests.world import known
 
 FLEET = """
 :Tram a rdfs:Class ; rdfs:label "tram"@en . :Driver a rdfs:Class ; rdfs:label "driver"@en .
@@ -18,11 +17,6 @@ FLEET = """
 :d2 a :Driver ; rdfs:label "Leo Vang" ; :badge "71" ; :drives :t2 .
 :d3 a :Driver ; rdfs:label "Ada Roe" ; :badge "510" .
 """
-
-
-@pytest.fixture(scope="module")
-def fleet() -> KnowledgeBase:
-    return KnowledgeBase(graph_of(FLEET), embedder="none")
 
 
 @pytest.mark.parametrize(("question", "answers"), [
@@ -46,8 +40,8 @@ def fleet() -> KnowledgeBase:
     ("What is the total number of seats of the trams?", ["128"]),
     ("Which tram has the most seats?", ["Rook"]),
 ])  # fmt: skip
-def test_codes_are_names_and_numbers_stay_numbers(fleet: KnowledgeBase, question: str, answers: list[str]) -> None:
-    answer = fleet.ask(question)
+def test_codes_are_names_and_numbers_stay_numbers(question: str, answers: list[str]) -> None:
+    answer = known(FLEET).ask(question)
     said = sorted(one.label for one in answer.best)
     assert (answer.sure, said) == (True, answers), (answer.text, answer.gaps)
 
@@ -55,5 +49,5 @@ def test_codes_are_names_and_numbers_stay_numbers(fleet: KnowledgeBase, question
 @pytest.mark.parametrize(
     "question", ["Which tram has the fleet number T.4/019?", "Who has the badge number 00510?", "What is KL-301?"]
 )
-def test_a_code_that_nothing_has_is_no_number_and_no_other_code(fleet: KnowledgeBase, question: str) -> None:
-    assert not fleet.ask(question).sure
+def test_a_code_that_nothing_has_is_no_number_and_no_other_code(question: str) -> None:
+    assert not known(FLEET).ask(question).sure

@@ -43,14 +43,10 @@ PREDICATES = [
 ]  # fmt: skip
 QUADS = st.lists(
     st.builds(
-        ox.Quad,
-        st.sampled_from([*ENTITIES, *NAMES]),
-        st.sampled_from(PREDICATES),
-        st.sampled_from([*ENTITIES, *NAMES[:2]]) | LITERALS,
-        st.sampled_from([ox.DefaultGraph(), ex("graph")]),
-    ),
-    max_size=30,
-)
+        ox.Quad, st.sampled_from([*ENTITIES, *NAMES]), st.sampled_from(PREDICATES),
+        st.sampled_from([*ENTITIES, *NAMES[:2]]) | LITERALS, st.sampled_from([ox.DefaultGraph(), ex("graph")]),
+    ), max_size=30,
+)  # fmt: skip
 
 
 class Measured(CountingGraph):

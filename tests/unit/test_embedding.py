@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 import kgsparql
 from kgsparql.errors import EmbeddingError, InputError, OptionError
 from kgsparql.linking.graph_indexes import build_label_index
-from kgsparql.models import openai_client
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, OpenAIEmbedder, VectorStore, open_embedder
 from kgsparql.models.embedding import SentenceTransformerEmbedder, find_model, has_sentence_transformers
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
@@ -25,13 +24,6 @@ from tests.world import FIXTURES, graph_of
 
 def lengths(text: str) -> list[float]:
     return [float(len(text)), 1.0, 0.0]
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(openai_client, "PAUSE_S", 0.01)
-    monkeypatch.setattr(openai_client, "RATE_PAUSE_S", 0.01)
 
 
 @contextmanager
@@ -49,10 +41,6 @@ def last(number: Any) -> Callable[[dict[str, Any]], None]:
     return lambda reply: reply["data"][-1].update(embedding=number)
 
 
-def other_length(reply: dict[str, Any]) -> None:
-    reply["data"][-1]["embedding"] = [1.0, 2.0]
-
-
 def nothing(reply: dict[str, Any]) -> None:
     """Leave a reply as it is."""
 
@@ -61,7 +49,7 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "fewer": lambda reply: reply["data"].pop(),
     "the same index": lambda reply: reply["data"][-1].update(index=0),
     "no index": lambda reply: reply["data"][-1].pop("index"),
-    "another length": other_length,
+    "another length": lambda reply: reply["data"][-1].update(embedding=[1.0, 2.0]),
     "nan": last([float("nan"), 1.0, 0.0]),
     "infinity": last([float("inf"), 1.0, 0.0]),
     "overflow": last([1e308, 1.0, 0.0]),

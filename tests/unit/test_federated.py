@@ -131,14 +131,10 @@ TERMS = [ex(name) for name in "abcde"]
 NODES: list[Any] = [*TERMS, ex("C"), BlankNode("x"), BlankNode("y"), pyoxigraph.Literal("b"), pyoxigraph.Literal("1")]
 QUADS = st.lists(
     st.builds(
-        pyoxigraph.Quad,
-        st.sampled_from([node for node in NODES if not isinstance(node, pyoxigraph.Literal)]),
-        st.sampled_from([ex("p"), ex("p"), ex("q"), ex("q"), IRI(TYPE), IRI(LABEL)]),
-        st.sampled_from(NODES),
-    ),
-    unique=True,
-    max_size=25,
-)
+        pyoxigraph.Quad, st.sampled_from([node for node in NODES if not isinstance(node, pyoxigraph.Literal)]),
+        st.sampled_from([ex("p"), ex("p"), ex("q"), ex("q"), IRI(TYPE), IRI(LABEL)]), st.sampled_from(NODES),
+    ), unique=True, max_size=25,
+)  # fmt: skip
 STEPS = st.lists(st.sampled_from([f"{EX}p", f"^{EX}p", f"{EX}q", f"^{EX}q", TYPE, f"^{TYPE}"]), min_size=1, max_size=4)
 
 

@@ -11,14 +11,9 @@ from kgsparql.answering.ask_options import GUARANTEES
 from kgsparql.answering.confidence import SIGNALS, guarantee
 from kgsparql.errors import OptionError
 from kgsparql.knowledge_base import KnowledgeBase
-from tests.world import BORN, NOBEL
+from tests.world import BORN
 
 IN_DOUBT = "Which laureates died before 1970 in hospital?"
-
-
-@pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder=None)
 
 
 def test_a_sure_answer_that_is_enough_stays_and_costs_no_query(nobel: KnowledgeBase) -> None:

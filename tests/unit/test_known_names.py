@@ -7,7 +7,7 @@ import pytest
 import kgsparql
 from kgsparql import KnowledgeBase
 from kgsparql.schema.known_names import other_names
-from tests.world import ex, graph_of
+from tests.world import ex, graph_of, known
 
 MUSEUM = """
 @prefix foaf: <http://xmlns.com/foaf/0.1/> .
@@ -33,11 +33,6 @@ MUSEUM = """
 """
 
 
-@pytest.fixture(scope="module")
-def museum() -> KnowledgeBase:
-    return KnowledgeBase(graph_of(MUSEUM), embedder="none")
-
-
 @pytest.mark.parametrize(("question", "answers"), [
     ("What is the email address of Vera Quist?", ["vera@m.test"]),
     ("Wie lautet die E-Mail-Adresse von Vera Quist?", ["vera@m.test"]),
@@ -56,17 +51,17 @@ def museum() -> KnowledgeBase:
     ("Which dataset has the earliest modification date?", ["North Finds"]),
     ("Which dataset has the contact Vera Quist?", ["North Finds"]),
 ])  # fmt: skip
-def test_predicates_answer_to_what_people_call_them(museum: KnowledgeBase, question: str, answers: list[str]) -> None:
-    answer = museum.ask(question)
+def test_predicates_answer_to_what_people_call_them(question: str, answers: list[str]) -> None:
+    answer = known(MUSEUM).ask(question)
     said = [one.label.removeprefix("mailto:") for one in answer.best]
     assert (answer.sure, said) == (True, answers), (answer.text, answer.gaps)
 
 
-def test_a_code_is_shown_by_its_name_and_a_label_of_the_graph_stays(museum: KnowledgeBase) -> None:
-    shown = kgsparql.render(museum.ask("What is crackle replaced by?"))
+def test_a_code_is_shown_by_its_name_and_a_label_of_the_graph_stays() -> None:
+    shown = kgsparql.render(known(MUSEUM).ask("What is crackle replaced by?"))
     assert "term replaced by" in shown
     assert "IAO" not in shown
-    assert "—kiln→" in kgsparql.render(museum.ask("What is the oven of Blue Jug?"))
+    assert "—kiln→" in kgsparql.render(known(MUSEUM).ask("What is the oven of Blue Jug?"))
 
 
 def test_names_in_iris_answer_as_labels_do() -> None:

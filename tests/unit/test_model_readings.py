@@ -321,12 +321,6 @@ def lines(shown: str) -> list[str]:
     return shown.partition("<readings>\n")[2].removesuffix("</readings>").splitlines()
 
 
-def number_of(text: str, shown: str) -> int:
-    """The number of the line that has this text."""
-    (line,) = [line for line in lines(shown) if text in line]
-    return int(line.split(".")[0])
-
-
 def calls(asked: Asked) -> list[str]:
     return [event.purpose for event in asked.events if isinstance(event, ModelCalled)]
 
@@ -382,8 +376,8 @@ def test_nodes_of_one_name_that_nobody_can_tell_apart_are_one_line_and_followed_
     turtle = """:s1 rdfs:label "Security" ; :of :p1 . :s2 rdfs:label "Security" ; :of :p2 .
         :s3 rdfs:label "Security" ; :of :p3 ; rdfs:comment "a company" .
         :p1 rdfs:label "Paper one" . :p2 rdfs:label "Paper two" . :p3 rdfs:label "Paper three" ."""
-    both = number_of("Security, 2 nodes —of→ … (2: ", first_read(question, turtle))
-    asked = ask_about([chose(both)], question, turtle)
+    (both,) = [line for line in lines(first_read(question, turtle)) if "Security, 2 nodes —of→ … (2: " in line]
+    asked = ask_about([chose(int(both.split(".")[0]))], question, turtle)
     assert {one.term for one in asked.answer.answers} == {IRI(EX + "p1"), IRI(EX + "p2")}
     nodes = [f':s{n} rdfs:label "Security" ; :of :p{n} . :p{n} rdfs:label "Paper {n}" .' for n in range(18)]
     told = "a name has many nodes: 5 paths from them not followed (-e IRI takes a node)"

@@ -27,11 +27,6 @@ BATTLES = """
 """
 
 
-@pytest.fixture(scope="module")
-def graph():
-    return known(BATTLES)
-
-
 @pytest.mark.parametrize(("question", "gold"), [
     ("How old was Ann Lee in 1995?", "35"),
     ("How old was Ann Lee on 3 May 1990?", "29"),
@@ -54,8 +49,8 @@ def graph():
     ("How many mayors did Belm have before Ann Lee?", "2"),
     ("Who became mayor of Belm in the 1980s?", "Cy Dunn"),
 ])  # fmt: skip
-def test_what_is_computed_of_dates(graph, question, gold):
-    answer = graph.ask(question)
+def test_what_is_computed_of_dates(question, gold):
+    answer = known(BATTLES).ask(question)
     assert answer.sure, answer.text
     said = answer.value.value if answer.value is not None else "; ".join(one.label for one in answer.best)
     assert said == gold, answer.text
@@ -75,20 +70,20 @@ def test_what_is_computed_of_dates(graph, question, gold):
     "Which mayors of Belm served less than 11 years?",
     "How old was Bob Hay in 1995?",  # his age is stated, and not of when
 ])  # fmt: skip
-def test_what_dates_do_not_tell_is_no_sure_answer(graph, question):
-    answer = graph.ask(question)
+def test_what_dates_do_not_tell_is_no_sure_answer(question):
+    answer = known(BATTLES).ask(question)
     assert not answer.sure, answer.text
 
 
-def test_an_age_cites_both_dates(graph):
-    answer = graph.ask("How old was Cy Dunn when he became mayor of Belm?")
+def test_an_age_cites_both_dates():
+    answer = known(BATTLES).ask("How old was Cy Dunn when he became mayor of Belm?")
     cited = {str(one.triple.object) for item in answer.evidence for one in item.triples}
     assert any("1950-02-01" in text for text in cited), cited
     assert any("1989-01-01" in text for text in cited), cited
 
 
-def test_rdflib_counts_the_same_years(graph):
-    answer = graph.ask("How old was Cy Dunn when he became mayor of Belm?")
+def test_rdflib_counts_the_same_years():
+    answer = known(BATTLES).ask("How old was Cy Dunn when he became mayor of Belm?")
     with_facts = rdflib.Graph().parse(data=PREFIXES + BATTLES, format="turtle")
     (row,) = with_facts.query(answer.evidence["Q1"].query.text)
     assert [int(value) for value in row] == [38]

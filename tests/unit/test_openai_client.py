@@ -39,18 +39,6 @@ BODY = {"model": "m", "messages": [{"role": "user", "content": "Where is Bonn?"}
 
 
 @pytest.fixture(autouse=True)
-def no_servers_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_client, "PAUSE_S", 0.02)
-    monkeypatch.setattr(openai_client, "RATE_PAUSE_S", 0.02)
-
-
-@pytest.fixture(autouse=True)
 def no_thread_stays() -> Iterator[None]:
     yield
     until = time.monotonic() + 10

@@ -151,22 +151,15 @@ def test_what_is_nested_elsewhere_does_not_read_alike() -> None:
 
     child, best = path("child"), a.Value(path("price"))
     plans: list[Any] = [
-        a.Ends(old(PEOPLE), child),
-        old(a.Ends(PEOPLE, child)),
-        a.Has(PEOPLE, child, old(PEOPLE)),
-        old(a.Has(PEOPLE, child, PEOPLE)),
-        old(a.Ends(PEOPLE, path("^child"))),
-        a.Ends(old(PEOPLE), path("^child")),
-        a.Top(old(PEOPLE), best),
-        old(a.Top(PEOPLE, best)),
-        a.Top(a.Ends(PEOPLE, child), best),
-        a.Ends(a.Top(PEOPLE, best), child),
-        a.Minus(old(PEOPLE), a.Ends(PEOPLE, child)),
+        a.Ends(old(PEOPLE), child), old(a.Ends(PEOPLE, child)), a.Has(PEOPLE, child, old(PEOPLE)),
+        old(a.Has(PEOPLE, child, PEOPLE)), old(a.Ends(PEOPLE, path("^child"))), a.Ends(old(PEOPLE), path("^child")),
+        a.Top(old(PEOPLE), best), old(a.Top(PEOPLE, best)), a.Top(a.Ends(PEOPLE, child), best),
+        a.Ends(a.Top(PEOPLE, best), child), a.Minus(old(PEOPLE), a.Ends(PEOPLE, child)),
         a.Where(PEOPLE, a.HowMany(child, old(PEOPLE)), ">", number(1)),
         old(a.Where(PEOPLE, a.HowMany(child, PEOPLE), ">", number(1))),
         a.Both((a.Either((a.Has(PEOPLE, child), old(PEOPLE))), a.Named(PEOPLE, "x"))),
         a.Either((a.Has(PEOPLE, child), a.Both((old(PEOPLE), a.Named(PEOPLE, "x"))))),
-    ]
+    ]  # fmt: skip
     said = [in_words(plan, label) for plan in plans]
     assert len(set(said)) == len(plans), said
     assert not [text for text in said if "^" in text or " / " in text]

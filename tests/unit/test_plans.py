@@ -78,11 +78,10 @@ def _measures(sets: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(a.HowMany, _PATHS, st.one_of(st.none(), sets)),
         st.just(a.Value(_path("by", "size"))),
         st.builds(
-            a.Summarised,
-            st.sampled_from(["sum", "avg", "min", "max"]),
+            a.Summarised, st.sampled_from(["sum", "avg", "min", "max"]),
             st.sampled_from([_path("size"), _path("by", "size"), _path("^near", "by", "size")]),
         ),
-    )
+    )  # fmt: skip
     constants = st.builds(a.Constant, st.sampled_from([Decimal(2), Decimal("0.5"), Decimal(0)]))
     return st.one_of(
         basic, st.builds(a.Calculated, st.sampled_from(["+", "-", "*", "/"]), basic, st.one_of(basic, constants))
@@ -104,10 +103,7 @@ def _sets() -> st.SearchStrategy[Any]:
                 lambda of, path, all_: a.Where(of, a.HowMany(path, all_), "=", a.Count(all_)), sets, _PATHS, sets
             ),
             st.builds(
-                a.Where,
-                sets,
-                st.just(a.Value(_path("by"), "item")),
-                st.sampled_from(["=", "!="]),
+                a.Where, sets, st.just(a.Value(_path("by"), "item")), st.sampled_from(["=", "!="]),
                 st.sampled_from(_ITEMS),
             ),
             st.builds(a.Named, sets, st.sampled_from(["encoder", "Blue", "coder"])),
@@ -117,20 +113,17 @@ def _sets() -> st.SearchStrategy[Any]:
             st.builds(a.Either, several),
             st.builds(a.Minus, sets, sets),
             st.builds(a.Top, sets, measures | st.just(_BORN), st.sampled_from([1, 2]), st.booleans()),
-        )
+        )  # fmt: skip
 
     return st.recursive(leaves, larger, max_leaves=4)
 
 
-def _is_number(measure: Any) -> bool:
-    return kind_of(measure)[0] == "number"
-
-
 SETS = _sets()
+_MEASURED_NUMBERS = _measures(SETS).filter(lambda measure: kind_of(measure)[0] == "number")
 NUMBERS = st.recursive(
     st.one_of(
         st.builds(a.Count, SETS),
-        st.builds(a.SummaryOf, st.sampled_from(["sum", "avg", "min", "max"]), SETS, _measures(SETS).filter(_is_number)),
+        st.builds(a.SummaryOf, st.sampled_from(["sum", "avg", "min", "max"]), SETS, _MEASURED_NUMBERS),
     ),
     lambda numbers: (
         st.builds(a.Calculated, st.sampled_from(["+", "-", "*", "/"]), numbers, numbers)
@@ -179,6 +172,12 @@ _OF_GROUPS = st.sampled_from([
     a.Calculated("round", a.SummaryOf("avg", a.Members(), _SIZE), a.Constant(Decimal(1))),
     a.Calculated("/", a.Count(a.Members()), a.Count(a.Instances(_CLASSES[0]))),
 ])  # fmt: skip
+_AVERAGE, _MOST = (a.Column(name, a.SummaryOf(name, a.Members(), _SIZE)) for name in ("avg", "max"))
+_HAVING = [("n", ">", a.Constant(Decimal(1))), ("avg", "<=", a.SummaryOf("avg", a.Instances(_CLASSES[0]), _SIZE))]
+OVERVIEWS = st.builds(
+    a.Grouped, SETS, st.sampled_from([_path("by"), _path("^near")]), st.just((_NUMBER_OF, _AVERAGE, _MOST)),
+    having=st.none() | st.sampled_from(_HAVING), order_by=st.just("n"),
+)  # fmt: skip
 GROUPS = st.builds(lambda items, key, one: a.Grouped(items, key, (a.Column("n", one),)), SETS, _PATHS, _OF_GROUPS)
 
 
@@ -255,33 +254,9 @@ def test_yes_or_no_is_what_plain_python_says(triples: list[Triple], plan: Any) -
         assert found == [str(expected).lower()]
 
 
-@examples(100)
-@given(
-    graphs(),
-    SETS,
-    st.sampled_from([_path("by"), _path("^near")]),
-    st.sampled_from(
-        [None, ("n", ">", a.Constant(Decimal(1))), ("avg", "<=", a.SummaryOf("avg", a.Instances(_CLASSES[0]), _SIZE))]
-    ),
-)
-def test_groups_are_those_of_plain_python(triples: list[Triple], items: Any, key: PropertyPath, having: Any) -> None:
-    columns = (
-        _NUMBER_OF,
-        a.Column("avg", a.SummaryOf("avg", a.Members(), _SIZE)),
-        a.Column("most", a.SummaryOf("max", a.Members(), _SIZE)),
-    )
-    plan = a.Grouped(items, key, columns, having=having, order_by="n")
-    found = {row[0]: [_number(value) for value in row[1:]] for row in _Engines(triples).rows(plan)}
-    expected = {
-        k.value: [None if v is None else pytest.approx(float(v)) for v in row]
-        for k, row in Facts(triples).groups(plan).items()
-    }
-    assert found == expected
-
-
-@examples(100)
-@given(graphs(), GROUPS)
-def test_a_column_of_a_group_is_any_number_over_its_items(triples: list[Triple], plan: Any) -> None:
+@examples(200)
+@given(graphs(), OVERVIEWS | GROUPS)
+def test_groups_are_those_of_plain_python(triples: list[Triple], plan: Any) -> None:
     found = {row[0]: [_number(value) for value in row[1:]] for row in _Engines(triples).rows(plan)}
     expected = {
         k.value: [None if v is None else pytest.approx(float(v)) for v in row]

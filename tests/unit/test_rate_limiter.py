@@ -203,26 +203,18 @@ def down() -> EndpointError:
 
 def test_E01_E12_E16_only_what_may_be_is_tried_again() -> None:
     for reply, profile, tries in (
-        (status(503), PRIVATE, 3),
-        (status(405, retry_after="1"), PRIVATE, 3),
-        (down(), PRIVATE, 3),
-        (status(404), known("dbpedia"), 2),
-        (status(404, server="Virtuoso/08.03"), PRIVATE, 1),
+        (status(503), PRIVATE, 3), (status(405, retry_after="1"), PRIVATE, 3), (down(), PRIVATE, 3),
+        (status(404), known("dbpedia"), 2), (status(404, server="Virtuoso/08.03"), PRIVATE, 1),
         (status(405), known("dbpedia"), 3),
         (status(400, b"The estimated execution time 9 (sec) is too much"), known("dbpedia"), 1),
-        (status(429, b'{"exception":"Operation timed out."}'), known("dblp"), 1),
-        (status(405), PRIVATE, 1),
-        (status(401), PRIVATE, 1),
-        (status(403, b"User-Agent"), PRIVATE, 1),
-        (status(500), PRIVATE, 1),
-        (status(503, b"Query timed out"), PRIVATE, 1),
-        (status(504), PRIVATE, 1),
+        (status(429, b'{"exception":"Operation timed out."}'), known("dblp"), 1), (status(405), PRIVATE, 1),
+        (status(401), PRIVATE, 1), (status(403, b"User-Agent"), PRIVATE, 1), (status(500), PRIVATE, 1),
+        (status(503, b"Query timed out"), PRIVATE, 1), (status(504), PRIVATE, 1),
         (status(429, b'{"exception":"Operation timed out."}'), PRIVATE, 1),
-        (EndpointError("closed", **about(PRIVATE).detail()), PRIVATE, 1),
-        (about(PRIVATE).timed_out(), PRIVATE, 1),
+        (EndpointError("closed", **about(PRIVATE).detail()), PRIVATE, 1), (about(PRIVATE).timed_out(), PRIVATE, 1),
         (status(418), EndpointProfile(statuses=(StatusMeaning(status=418, means="overloaded"),)), 3),
         (status(503), EndpointProfile(statuses=(StatusMeaning(status=503, means="out of time"),)), 1),
-    ):
+    ):  # fmt: skip
         ask = asked_of(profile, reply)
         if isinstance(reply, HttpReply) and tries < MAX_TRIES:
             assert ask() is reply

@@ -1,5 +1,6 @@
 """What an answer comes to that a model reads from numbered facts: joined, met, chosen among siblings, or its own."""
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -54,40 +55,29 @@ def shown(made: Retrieval) -> tuple[set[str], list[str], list[str]]:
     return {a.label for a in made.draft.answers}, [made.evidence[m].text for m in cited], [g.text for g in made.gaps]
 
 
-def test_two_facts_are_joined() -> None:
-    made = answer(FROM, '{"answers": ["mark"], "used": ["F1", "F2"]}', "ann")
-    assert shown(made) == ({"mark"}, ["ann —from→ fen —in→ mark"], [])
+MET = [["ann", "wrote", "moor", "^filmed", "ben"]]
 
 
-def test_two_chains_meet_at_the_answer_and_siblings_stay_out() -> None:
-    made = answer([*WROTE, *FILMED], '{"answers": ["moor"], "used": ["F2", "F4"]}', "ann", "ben")
-    assert shown(made) == ({"moor"}, ["ann —wrote→ moor", "ben —filmed→ moor"], [])
+@pytest.mark.parametrize(("facts", "names", "used", "of", "answers", "texts"), [
+    (FROM, ["mark"], ["F1", "F2"], "ann", {"mark"}, ["ann —from→ fen —in→ mark"]),  # two facts are joined
+    (FROM, ["mark"], ["F2"], "ann", {"mark"}, ["ann —from→ fen —in→ mark"]),  # one on the way was not named
+    ([*WROTE, *FILMED], ["moor"], ["F2", "F4"], "ann ben", {"moor"}, ["ann —wrote→ moor", "ben —filmed→ moor"]),
+    (MET, ["moor"], ["F1", "F2"], "ann ben", {"moor"}, None),  # ann wrote others, which the model never saw
+    (WROTE[:2], ["dune", "moor"], ["F1", "F2"], "ann", {"dune", "moor", "tide"}, None),  # all that was seen of a kind
+])  # fmt: skip
+def test_facts_are_joined_and_siblings_that_were_seen_stay_out(
+    facts: list[list[str]], names: list[str], used: list[str], of: str, answers: set[str], texts: list[str] | None
+) -> None:
+    made = answer(facts, json.dumps({"answers": names, "used": used}), *of.split())
+    assert shown(made)[0] == answers
+    assert texts is None or shown(made)[1:] == (texts, [])
 
 
-def test_where_chains_meet_what_one_leads_to_besides_is_no_answer() -> None:
-    made = answer(
-        [["ann", "wrote", "moor", "^filmed", "ben"]], '{"answers": ["moor"], "used": ["F1", "F2"]}', "ann", "ben"
-    )
-    assert shown(made)[0] == {"moor"}, "ann wrote others, which the model never saw"
-
-
-def test_what_the_question_names_is_no_sure_answer_to_it() -> None:
+def test_what_was_seen_and_left_out_stays_out_and_what_is_named_or_led_to_by_nothing_is_in_doubt() -> None:
+    taken = '{"answers": ["dune", "moor"], "used": ["F1", "F2"]}'
+    assert shown(answer(WROTE[:2], taken, "ann", seen=WROTE))[0] == {"dune", "moor"}, "it saw a third and left it out"
     made = answer([["ann", "from", "fen", "^from", "cid"]], '{"answers": ["cid"], "used": ["F1", "F2"]}', "ann", "cid")
     assert (shown(made)[0], len(shown(made)[2])) == ({"cid"}, 1)
-
-
-def test_all_that_was_seen_of_a_kind_stands_for_what_was_not() -> None:
-    taken = '{"answers": ["dune", "moor"], "used": ["F1", "F2"]}'
-    assert shown(answer(WROTE[:2], taken, "ann"))[0] == {"dune", "moor", "tide"}
-    assert shown(answer(WROTE[:2], taken, "ann", seen=WROTE))[0] == {"dune", "moor"}, "it saw a third and left it out"
-
-
-def test_a_fact_on_the_way_that_was_not_named_is_found() -> None:
-    made = answer(FROM, '{"answers": ["mark"], "used": ["F2"]}', "ann")
-    assert shown(made) == ({"mark"}, ["ann —from→ fen —in→ mark"], [])
-
-
-def test_what_nothing_leads_to_is_in_doubt() -> None:
     made = answer([*FROM, FILMED[1]], '{"answers": ["rain"], "used": ["F3"]}', "ann")
     (doubt,) = shown(made)[2]
     assert shown(made)[0] == {"rain"}

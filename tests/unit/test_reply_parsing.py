@@ -241,11 +241,9 @@ CHOICES = st.lists(
     max_size=4,
 )
 BODIES = st.one_of(
-    CHOICES.map(lambda choices: {"choices": choices}),
-    CHOICES,
-    st.lists(st.integers(1, 250), max_size=6),
+    CHOICES.map(lambda choices: {"choices": choices}), CHOICES, st.lists(st.integers(1, 250), max_size=6),
     st.dictionaries(st.integers(1, 250).map(str), st.floats(0, 1), max_size=4),
-)
+)  # fmt: skip
 
 
 @given(BODIES, st.sampled_from([None, 2]), st.sampled_from(["", "Here:\n", "```json\n", "I think"]))

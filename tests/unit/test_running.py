@@ -26,7 +26,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.evaluation.run_plan import UNREACHABLE, MethodProgress, Plan, run
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
-from tests.world import DBR, FIXTURES
+from tests.world import DBR
 
 CURIE, BOHR = IRI(f"{DBR}Marie_Curie"), IRI(f"{DBR}Niels_Bohr")
 SMALL = IRI(f"{DBR}Ilmington")
@@ -58,13 +58,8 @@ class Told(Retriever):
         return Retrieval(evidence=evidence, candidates=candidates)
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
-
-
 @pytest.fixture
-def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tuple[Run, Told]]:
+def asked(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tuple[Run, Told]]:
     """A function that asks ``q0``, ``q1`` … of a method that does what it is told, and returns what is left."""
 
     def ask(
@@ -77,7 +72,7 @@ def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tu
         path = tmp_path / "run"
         config = {"dataset": {"name": "d"}, "methods": [{"label": "told"}], "model": ""}
         there = Run.open(path) if path.exists() else Run.begin(path, config, questions)
-        run(knowledge, plan, there, tell=tell)
+        run(nobel, plan, there, tell=tell)
         return there, told
 
     return ask

@@ -19,11 +19,7 @@ from tests.model_server import ModelServer, Slow, Status, Text
 from tests.scripted import question_of
 from tests.tried import PLANS, Script, eager, erratic, strong, weak
 
-
-@pytest.fixture(autouse=True)
-def trial_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_TRIAL", "on")
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("trial_is_on")
 
 
 def model_of(server: ModelServer, tmp_path: Path) -> LanguageModel:
