@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyoxigraph
 import pytest
 
-from kgsparql import BlankNode, Budget, KnowledgeGraph, OxigraphGraph, Query, Session, Source, Usage
+from kgsparql import BlankNode, Budget, KnowledgeGraph, OxigraphGraph, Query, Session, Source
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.errors import BudgetExceededError
 from kgsparql.events import Event, QueryRun
@@ -15,12 +15,10 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, veri
 from kgsparql.evidence.path_expansion import expanded_items, first_to_show, natural_key
 from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.evidence.verbalising import DecisionTree, Line, Node, line_text, nested_text, path_text, with_statements
-from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.engines import CountingGraph
-from tests.world import ex, graph_of, labels_of, linked, path_of
+from tests.world import ex, examples, graph_of, linked, metered, path_of, session_of
 
 A, B, P = (IRI(f"http://example.org/{name}") for name in "abp")
 Q = Query("q", "")
@@ -29,10 +27,6 @@ ANY = Query("any", "SELECT * { ?s ?p ?o }")
 
 def item(*triples: Triple, kind: str = "neighbours") -> EvidenceItem:
     return EvidenceItem(kind, "text", tuple(map(CitedTriple, triples)), Q)  # type: ignore[arg-type]
-
-
-def metered(graph: OxigraphGraph, budget: Budget | None = None, events: list[Event] | None = None) -> MeteredGraph:
-    return MeteredGraph(graph, Usage(budget or Budget()), ([] if events is None else events).append)
 
 
 def stored(*quads: pyoxigraph.Quad) -> OxigraphGraph:
@@ -69,36 +63,24 @@ def test_verification_asks_in_batches_of_200() -> None:
     triples = [Triple(A, P, Literal(str(i))) for i in range(401)]
     graph = stored(*(pyoxigraph.Quad(t.subject, t.predicate, t.object) for t in triples))
     events: list[Event] = []
-    assert verify(Evidence([item(*triples)]), metered(graph, events=events)).found == 401
+    assert verify(Evidence([item(*triples)]), metered(graph, emit=events.append)).found == 401
     assert [e.name for e in events if isinstance(e, QueryRun)] == ["verify_texts"] * 3 + ["named_graphs_texts"] * 3
 
 
 def test_a_budget_is_kept_and_unlimited_work_is_still_counted() -> None:
-    graph = metered(graph_of(":a :p :b, :a ."), Budget(max_queries=1))
+    graph = metered(graph_of(":a :p :b, :a ."), budget=Budget(max_queries=1))
     graph.select(ANY)
     with pytest.raises(BudgetExceededError, match="1 query"):
         graph.select(ANY)
     graph.unlimited().select(ANY)
     assert graph.usage.queries == 2
     with pytest.raises(BudgetExceededError, match="1 rows"):
-        metered(graph_of(":a :p :b, :a ."), Budget(max_rows=1)).select(ANY)
-
-
-def ex_all(names: str) -> tuple[IRI, ...]:
-    return tuple(map(ex, names))
-
-
-def session_of(graph: KnowledgeGraph, events: list[Event] | None = None, budget: Budget | None = None) -> Session:
-    usage, seen = Usage(budget or Budget()), [] if events is None else events
-    return Session(
-        question="what about it?", labels=labels_of(MeteredGraph(graph, usage, seen.append)), linker=None,
-        ranker=BM25Ranker(), given=(ex("a"),),
-    )  # fmt: skip
+        metered(graph_of(":a :p :b, :a ."), budget=Budget(max_rows=1)).select(ANY)
 
 
 def expanded(session: Session | KnowledgeGraph, *walks: Walk, **limits: int) -> list[EvidenceItem]:
     """What the walks lead to, each to something."""
-    session = session if isinstance(session, Session) else session_of(session)
+    session = session if isinstance(session, Session) else session_of(session, (A,))
     items = [item for item in expanded_items(list(walks), session.labels, **limits) if item is not None]
     assert len(items) == len(walks)
     return items
@@ -119,7 +101,7 @@ COLLEAGUES = ":a :at :u , :v . :b :at :u . :c :at :u , :v . :d :at :v ; :field :
 def test_every_end_is_found_and_the_query_finds_just_these() -> None:
     graph = graph_of(COLLEAGUES)
     (item,) = expanded(graph, from_a("at", "^at"))
-    assert item.ends == ex_all("bcd")
+    assert item.ends == examples(*"bcd")
     assert again(graph, item.query) == set(item.ends)
     assert list(dict.fromkeys(way.end for way in item.paths)) == list(item.ends)
     assert {way.start for way in item.paths} == {ex("a")}
@@ -131,7 +113,7 @@ def test_a_constraint_holds_in_the_ends_the_triples_and_the_query() -> None:
     graph = graph_of(COLLEAGUES)
     physics = Constraint(2, Step(ex("field")), (ex("physics"), Literal("nowhere")))
     (item,) = expanded(graph, Walk(ex("a"), path_of("at", "^at"), (physics,)))
-    assert item.ends == ex_all("bd")
+    assert item.ends == examples(*"bd")
     assert again(graph, item.query) == set(item.ends)
     assert {c.triple.subject for c in item.triples if c.triple.predicate == ex("field")} == set(item.ends)
     assert item.text.endswith("(where field physics or nowhere)")
@@ -140,18 +122,18 @@ def test_a_constraint_holds_in_the_ends_the_triples_and_the_query() -> None:
 def test_the_start_is_an_answer_only_if_it_is_the_only_one() -> None:
     graph = graph_of(":a :spouse :b . :b :spouse :a . :a :near :a , :c .")
     items = expanded(graph, from_a("spouse", "spouse"), from_a("near"))
-    assert [item.ends for item in items] == [ex_all("a"), ex_all("c")]
+    assert [item.ends for item in items] == [examples(*"a"), examples(*"c")]
     assert [again(graph, item.query) for item in items] == [set(item.ends) for item in items]
 
 
 def test_the_triples_of_the_first_ends_are_cited_and_more_ends_than_the_limit_are_a_cut() -> None:
     events: list[Event] = []
-    (item,) = expanded(session_of(graph_of(SEVENTY), events), from_a("p"))
+    (item,) = expanded(session_of(graph_of(SEVENTY), (A,), emit=events.append), from_a("p"))
     assert (len(item.ends), len(item.triples), item.cuts) == (70, 50, ())
     assert "58 more" in item.text
     names = [event.name for event in events if isinstance(event, QueryRun)]
     assert [name for name in names if "walk" in name] == ["walk", "walk_triples"]
-    session = session_of(graph_of(SEVENTY))
+    session = session_of(graph_of(SEVENTY), (A,))
     (item,) = expanded(session, from_a("p"), limit=20)
     assert (len(item.ends), item.cuts[0].limit) == (20, 20)
     assert any("at most 20" in line for line in session.notes.lines())
@@ -160,14 +142,14 @@ def test_the_triples_of_the_first_ends_are_cited_and_more_ends_than_the_limit_ar
 def test_of_very_many_ends_only_the_first_are_asked_for_their_labels() -> None:
     events: list[Event] = []
     things = "".join(f':a :p :o{i:04} . :o{i:04} rdfs:label "thing {9999 - i}" . ' for i in range(2_500))
-    session = session_of(graph_of(things), events)
+    session = session_of(graph_of(things), (A,), emit=events.append)
     answers = answers_at_ends(Evidence(expanded(session, from_a("p"))), linked(session))
     assert (len(answers), answers[0].label, answers[-1].label) == (2_500, "thing 9999", "o2499")
     assert sum(1 for event in events if isinstance(event, QueryRun)) <= 6
 
 
 def test_a_blank_node_is_passed_but_is_no_end_nor_found_by_the_query() -> None:
-    session = session_of(graph_of(":a :job [ :employer :uni ; :since 1999 ] ."))
+    session = session_of(graph_of(":a :job [ :employer :uni ; :since 1999 ] ."), (A,))
     through, only = expanded_items([from_a("job", "employer"), from_a("job")], session.labels)
     assert through is not None
     assert through.ends == (ex("uni"),)
@@ -188,7 +170,7 @@ def test_a_blank_node_is_passed_but_is_no_end_nor_found_by_the_query() -> None:
 def test_no_query_names_more_ends_at_a_time_than_the_graph_takes() -> None:
     events: list[Event] = []
     graph = CountingGraph(graph_of(SEVENTY), chunk_size=20)
-    (item,) = expanded(session_of(graph, events), from_a("p"))
+    (item,) = expanded(session_of(graph, (A,), emit=events.append), from_a("p"))
     assert [way.end for way in item.paths] == list(item.ends)[:50]
     (sent,) = [event.text for event in events if isinstance(event, QueryRun) and "walk_triples" in event.name]
     blocks = [block.split("}")[0].count("<") for block in sent.split("VALUES ?n1 {")[1:]]
@@ -197,8 +179,7 @@ def test_no_query_names_more_ends_at_a_time_than_the_graph_takes() -> None:
 
 def answered(turtle: str, *walks: tuple[Walk, float], given: str = "a") -> list[tuple[str, tuple[str, ...], float]]:
     """The answers at the ends of walks with these scores."""
-    session = session_of(graph_of(turtle))
-    session.given = tuple(map(ex, given.split()))
+    session = session_of(graph_of(turtle), examples(*given.split()))
     items = expanded(session, *(walk for walk, _ in walks))
     evidence = Evidence(replace(item, score=score) for item, (_, score) in zip(items, walks, strict=True))
     return [(a.label, a.markers, a.score) for a in answers_at_ends(evidence, linked(session))]
@@ -225,7 +206,8 @@ def test_answers_are_the_ends_of_the_best_item_first_and_before_these_what_sever
 def items_of(
     graph: KnowledgeGraph, walks: Sequence[Walk], *, events: list[Event] | None = None, question: str = "",
 ) -> list[EvidenceItem]:  # fmt: skip
-    found = expanded_items(walks, session_of(graph, events).labels, question=question)
+    labels = session_of(graph, (A,), emit=None if events is None else events.append).labels
+    found = expanded_items(walks, labels, question=question)
     return [item for item in found if item is not None]
 
 

@@ -43,7 +43,7 @@ from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.vocabulary import UNWALKED, Naming
 from tests.brute_force import predicate_paths
 from tests.deep import examples
-from tests.world import EX, PREFIXES, ex
+from tests.world import EX, ex, graph_of
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -53,10 +53,6 @@ def graph(quads: Sequence[pyoxigraph.Quad], name: str) -> OxigraphGraph:
     store = pyoxigraph.Store()
     store.extend(quads)
     return OxigraphGraph(store, name=name, fingerprint=name)
-
-
-def parsed(turtle: str) -> list[pyoxigraph.Quad]:
-    return list(pyoxigraph.parse((PREFIXES + turtle).encode(), pyoxigraph.RdfFormat.TURTLE))
 
 
 def divided(quads: Sequence[pyoxigraph.Quad], parts: int, random: Random) -> FederatedGraph:
@@ -183,7 +179,7 @@ def test_what_is_computed_is_told_by_the_graph_that_alone_has_it_and_is_not_sure
         "best": Top(Ends(Instances(ex("Film")), PropertyPath.of(f"{EX}by")), Value(PropertyPath.of(f"{EX}born"))),
         "without": Minus(Instances(ex("Film")), Has(Instances(ex("Film")), PropertyPath.of(f"{EX}prize"))),
     }
-    alone = {name: run(plan, graph(parsed(films), "alone")).rows for name, plan in sets.items()}
+    alone = {name: run(plan, graph_of(films, name="alone")).rows for name, plan in sets.items()}
     for name, plan in sets.items():
         found = run(plan, two(films, ":x a :Book ; :price 3 ."))
         assert (found.rows, found.is_cut, found.unread) == (alone[name], False, ""), name
@@ -202,7 +198,7 @@ def test_what_is_computed_is_told_by_the_graph_that_alone_has_it_and_is_not_sure
 
 
 def two(one: str, other: str) -> FederatedGraph:
-    return FederatedGraph([graph(parsed(one), "one"), graph(parsed(other), "other")])
+    return FederatedGraph([graph_of(one, name="one"), graph_of(other, name="other")])
 
 
 class Broken(OxigraphGraph):
@@ -252,7 +248,7 @@ def test_blank_nodes_of_different_members_stay_apart() -> None:
 
 def test_E22_a_member_that_fails_does_not_take_the_others_with_it() -> None:
     broken = Broken(EndpointError("no route to it"))
-    both = FederatedGraph([graph(parsed(":a :p :b , :c ."), "one"), broken])
+    both = FederatedGraph([graph_of(":a :p :b , :c .", name="one"), broken])
     found = both.select(Query.load("neighbours_forward").bind(entity=[ex("a")]))
     assert (len(found), found.complete, found.failed) == (2, False, ("broken",))
     assert [str(note) for note in both.failures] == ["broken: no route to it; what it holds may be missing"]
@@ -265,7 +261,7 @@ def test_E22_a_member_that_fails_does_not_take_the_others_with_it() -> None:
 
 def test_E02_a_query_that_is_too_much_for_a_member_is_not_its_last() -> None:
     broken = Broken(EndpointTimeoutError("30 s are over"), times=1)
-    both = FederatedGraph([graph(parsed(":a :p :b ."), "one"), broken])
+    both = FederatedGraph([graph_of(":a :p :b .", name="one"), broken])
     query = Query.load("neighbours_forward").bind(entity=[ex("a")])
     assert not both.select(query).complete
     both.select(query)
@@ -288,9 +284,7 @@ class Cut(OxigraphGraph):
     """A member that gives some solutions and no more."""
 
     def __init__(self, turtle: str, name: str, most: int) -> None:
-        store = pyoxigraph.Store()
-        store.extend(parsed(turtle))
-        super().__init__(store, name=name, fingerprint=name)
+        super().__init__(graph_of(turtle).store, name=name, fingerprint=name)
         self.most, self.asked = most, 0
 
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
@@ -309,14 +303,14 @@ def test_E09_a_member_that_fails_does_not_hide_that_another_cuts() -> None:
     found = both.select(query)
     assert (found.complete, found.cut, found.failed) == (False, "cut: no more than 20", ("broken",))
     assert neighbours(both, entities, direction="forward").items == (
-        neighbours(graph(parsed(turtle), "whole"), entities, direction="forward").items
+        neighbours(graph_of(turtle, name="whole"), entities, direction="forward").items
     )
 
 
 def test_a_member_that_cuts_whatever_it_is_asked_is_not_asked_for_single_terms() -> None:
     middles = "\n".join(f":a :p :m{i} . :m{i} :r :z ." for i in range(150))
     cut = Cut("\n".join(f":m{i} :q :y{i} ." for i in range(150)), "cut", 0)
-    both = FederatedGraph([graph(parsed(middles), "one"), cut])
+    both = FederatedGraph([graph_of(middles, name="one"), cut])
     (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(f"{EX}p", f"{EX}q"))])
     assert (found.items, len(found.cuts)) == ((), 1)
     assert cut.asked < 30
@@ -332,7 +326,7 @@ def test_a_hub_between_two_graphs_is_not_read_whole() -> None:
 
 
 def test_members_of_one_name_are_numbered_and_cite_themselves_so() -> None:
-    given = [graph(parsed(f":a :p :b{i} ."), name) for i, name in enumerate(("x", "x", "x (2)", "y", "x"))]
+    given = [graph_of(f":a :p :b{i} .", name=name) for i, name in enumerate(("x", "x", "x (2)", "y", "x"))]
     both = FederatedGraph(given)
     assert [member.name for member in both.members] == ["x", "x (2)", "x (2) (2)", "y", "x (3)"]
     assert both.members[1].source(None) == Source("x (2)")
@@ -348,11 +342,11 @@ class Named(OxigraphGraph):
 
 def test_the_label_predicates_of_a_member_are_not_walked() -> None:
     """As the known ones are not, in whatever way a graph is walked."""
-    quads = parsed(":a :called :n ; :knows :b . :b :called 'B' ; :knows [ :called 'it' ; :knows :c ] . :c :called :n .")
-    store = pyoxigraph.Store()
-    store.extend(quads)
-    named = Named(store, name="named", fingerprint="named")
-    other = graph(parsed(":c :title 'Dr' ; rdfs:label 'C' ."), "other")
+    plain = graph_of(
+        ":a :called :n ; :knows :b . :b :called 'B' ; :knows [ :called 'it' ; :knows :c ] . :c :called :n ."
+    )
+    named = Named(plain.store, name="named", fingerprint="named")
+    other = graph_of(":c :title 'Dr' ; rdfs:label 'C' .", name="other")
     for asked in (named, FederatedGraph([named, other])):
         steps = [count.step for count in predicates(asked, [ex("a"), ex("b")]).items]
         groups = neighbours(asked, [ex("a"), ex("b")]).items
@@ -368,5 +362,4 @@ def test_the_label_predicates_of_a_member_are_not_walked() -> None:
         assert {step.predicate for step in shortest.property_path.steps} == {ex("knows")}, "not by the name of both"
         by_name = predicates(asked, [ex("a")], skip=()).items
         assert ex("called") in {count.step.predicate for count in by_name}, "unless everything is asked for"
-    plain = graph(quads, "plain")
     assert ex("called") in {count.step.predicate for count in predicates(plain, [ex("a")]).items}

@@ -18,7 +18,8 @@ from kgsparql.graphs.sources import groups_of
 from kgsparql.graphs.stores import load_store
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import names
-from tests.unit.test_federated import Broken, divided, ex, graph, parsed
+from tests import world
+from tests.unit.test_federated import Broken, divided, ex, graph
 from tests.unit.test_kept_answers import conforms
 from tests.world import FIXTURES
 
@@ -30,7 +31,7 @@ PREFIXES = f"@prefix wd: <{WD}> . @prefix owl: <http://www.w3.org/2002/07/owl#> 
 
 
 def quads(turtle: str) -> list[pyoxigraph.Quad]:
-    return parsed(PREFIXES + turtle)
+    return list(pyoxigraph.parse((world.PREFIXES + PREFIXES + turtle).encode(), pyoxigraph.RdfFormat.TURTLE))
 
 
 def metered(*members: list[pyoxigraph.Quad]) -> tuple[MeteredGraph, list[Any]]:
@@ -154,7 +155,7 @@ def test_every_triple_says_its_graph_and_each_graph_has_a_query_that_is_shown(pa
 
 
 def test_what_is_the_same_in_another_graph_is_linked_and_cited_and_looked_for_once() -> None:
-    films = KnowledgeBase(FederatedGraph([graph(NOBEL, "nobel"), graph(parsed(FILMS), "films")]), embedder=None)
+    films = KnowledgeBase(FederatedGraph([graph(NOBEL, "nobel"), graph(quads(FILMS), "films")]), embedder=None)
     for retriever in ("path_ranking", "mindmap", "think_on_graph"):
         answer = films.ask(DIRECTED, retriever=retriever)
         links = {str(link.term): link for link in answer.linked}
@@ -172,7 +173,7 @@ def test_what_is_the_same_in_another_graph_is_linked_and_cited_and_looked_for_on
     films.ask(DIRECTED, emit=events.append)
     asked = [e for e in events if getattr(e, "name", "") == "group_forward+group_inverse"]
     assert len([e for e in asked if "sameAs" in e.text]) == 1
-    alone = KnowledgeBase(graph([*NOBEL, *parsed(FILMS)], "alone"), embedder=None).ask(DIRECTED)
+    alone = KnowledgeBase(graph([*NOBEL, *quads(FILMS)], "alone"), embedder=None).ask(DIRECTED)
     assert [link.matched for link in alone.linked] == [link.matched for link in films.ask(DIRECTED).linked]
     given = films.ask("Who directed the film?", entities=["http://dbpedia.org/resource/Marie_Curie"])
     assert [link.matched for link in given.linked] == ["given", "same as"]
