@@ -48,8 +48,7 @@ def record(
     ]  # fmt: skip
     status = "error" if fields.get("error") else "answered" if answers else "not_in_graph"
     made = {
-        "status": status, "text": ", ".join(answers), "ranked": True,
-        "score": {0: None, 1: 1.0}.get(len(answers), 0.5),
+        "status": status, "text": ", ".join(answers), "ranked": True, "score": {0: None, 1: 1.0}.get(len(answers), 0.5),
         "linked": ((iri("topic"),),), **fields,
     }  # fmt: skip
     return Record(

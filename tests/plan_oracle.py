@@ -1,7 +1,5 @@
 """Query plans evaluated in plain Python on a few triples, the slow and obvious way, to compare queries with it."""
 
-from __future__ import annotations
-
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator

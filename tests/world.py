@@ -9,8 +9,6 @@ Models of some wit are in ``scripted``; endpoints without a socket (``Fake``, ``
 (``FaultServer``) in ``endpoints/faults``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

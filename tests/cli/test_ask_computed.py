@@ -1,7 +1,5 @@
 """``kgsparql ask`` and ``plan`` where something is computed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -42,8 +40,11 @@ def test_a_table_is_aligned_for_a_person_and_its_rows_are_not_said_twice(run: Ru
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[:4] == [
-        "  item              number", "  Exotic | Liquids   1,209", "  日本の会社             3", lines[3],
-    ]  # fmt: skip
+        "  item              number",
+        "  Exotic | Liquids   1,209",
+        "  日本の会社             3",
+        lines[3],
+    ]
     assert {line.split()[0] for line in lines[3:11]} == {"Firm"}
     assert lines[11] == "  +2 more: -f csv  [Q1]"
     assert lines[12].startswith("(computed: for each ")

@@ -368,9 +368,8 @@ def test_output_never_overwrites_what_is_read_and_goes_to_a_pipe_and_through_a_l
     assert run("load", graph, "--store", store, "-q").exit_code == 0
     asked = [
         (graph, graph), (graph, tmp_path / "hard.ttl"), (graph, tmp_path / "soft.ttl"),
-        (graph, folder / ".." / "g.ttl"),
-        (folder, folder / "hard.ttl"), (folder, graph), (store, store / "CURRENT"), (store, store / "new.ttl"),
-        (graph, query),
+        (graph, folder / ".." / "g.ttl"), (folder, folder / "hard.ttl"), (folder, graph), (store, store / "CURRENT"),
+        (store, store / "new.ttl"), (graph, query),
     ]  # fmt: skip
     for kg, output in asked:
         done = run("query", query, "-k", kg, "-o", output)

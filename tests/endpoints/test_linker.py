@@ -79,9 +79,7 @@ def people_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def profiled(service: NameService, **more: Any) -> EndpointProfile:
-    return EndpointProfile(
-        name="ours", has_union=True, linker_url=service.url, **more
-    )  # fmt: skip
+    return EndpointProfile(name="ours", has_union=True, linker_url=service.url, **more)
 
 
 def result(*ids: Any) -> dict[str, Any]:

@@ -69,9 +69,7 @@ def test_what_took_too_long_there_is_no_reason_to_wait_before_the_next_query(wik
     wikidata.faults = None
     assert len(graph.select(EVERY)) == 3
     assert time.monotonic() - began < 10, "429 is no wish to be left alone"
-    assert (graph.profile.engine, graph.profile.timeout_s, graph.profile.has_named_graphs) == (
-        "QLever", 60.0, False,
-    )  # fmt: skip
+    assert (graph.profile.engine, graph.profile.timeout_s, graph.profile.has_named_graphs) == ("QLever", 60.0, False)
 
 
 def test_a_server_in_front_that_hides_the_engine_is_asked_what_it_is_once_a_search_fails(
@@ -115,9 +113,7 @@ def test_a_profile_of_a_service_keeps_its_own_values_on_another_engine() -> None
     wikidata, qlever = known.named("wikidata"), next(one for one in known.engines if one.name == "QLever")
     assert wikidata is not None
     moved = wikidata.on(qlever)
-    assert (moved.name, moved.urls, moved.noise, moved.timeout_s) == (
-        wikidata.name, wikidata.urls, wikidata.noise, 60,
-    )  # fmt: skip
+    assert (moved.name, moved.urls, moved.noise, moved.timeout_s) == (wikidata.name, wikidata.urls, wikidata.noise, 60)
     assert (moved.engine, moved.text_search, moved.statuses, moved.quick_counts, moved.timeout_unit) == (
         "QLever", "ql:has-word", qlever.statuses, True, "seconds with unit",
     )  # fmt: skip

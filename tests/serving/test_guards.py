@@ -81,8 +81,7 @@ def test_a_bad_request_is_told_what_is_wrong(address: str) -> None:
     for body, says in {
         "": "Invalid JSON", "[]": "an object", '{"question": 7}': "question: ", '{"question": " "}': "is empty",
         json.dumps({"question": "x" * 4_001}): "4,001 characters", "[" * 100_000: "Invalid JSON",
-        b"\xff\xfe": "Invalid JSON",
-        '{"question": "Who?", "method": "nonsense"}': "no method",
+        b"\xff\xfe": "Invalid JSON", '{"question": "Who?", "method": "nonsense"}': "no method",
         '{"question": "Who?", "method": ["mindmap"]}': "method: ", '{"question": "Who?", "budget": 7}': "budget: ",
         '{"question": "Who?", "entities": [7]}': "entities.0: ",
         json.dumps({"question": "Who?", "entities": ["http://e.org/"] * 21}): "entities: ",

@@ -39,8 +39,7 @@ def test_the_order_of_texts_and_the_batch_they_are_in_change_nothing() -> None:
     embedder = open_embedder("auto")
     assert embedder is not None
     texts = [
-        "bicycle", "the physician who was born in Łódź " * 12, "doctor", "physician", *SAMPLE,
-        *map(str, range(700)),
+        "bicycle", "the physician who was born in Łódź " * 12, "doctor", "physician", *SAMPLE, *map(str, range(700)),
     ]  # fmt: skip
     vectors = embedder.embed(texts)
     assert (vectors.shape, vectors.dtype) == ((len(texts), 384), np.float32)

@@ -1,7 +1,5 @@
 """Under a doubt stand the likely readings, and the one that is chosen by its number is the answer."""
 
-from __future__ import annotations
-
 import pytest
 
 import kgsparql

@@ -1,7 +1,5 @@
 """What a model chooses, quotes and knows itself, what makes that count, and how sure an answer is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Codes are text, found whole, and their zeros count; years and numbers that are written as text stay numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.world import known

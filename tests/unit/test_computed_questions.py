@@ -1,7 +1,5 @@
 """Questions that must be computed, and those that benchmarks make: their right answers."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter, defaultdict

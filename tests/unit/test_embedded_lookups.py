@@ -1,7 +1,5 @@
 """What exploration does differently with a graph in this process: fewer and shorter queries, the same results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import pyoxigraph as ox
@@ -38,8 +36,7 @@ LITERALS = st.builds(
     st.sampled_from(["", "en", "en-GB", "de", "mul", "fr"]),
 ) | st.sampled_from([Literal(7), Literal("1999", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear"))])
 PREDICATES = [
-    *LABELS[:3], *LABELS[-1:], *DESCRIPTIONS[:2], *NAMES, PREDICATE_LABEL_LINKS[0],
-    *sorted(UNWALKED, key=str)[:4],
+    *LABELS[:3], *LABELS[-1:], *DESCRIPTIONS[:2], *NAMES, PREDICATE_LABEL_LINKS[0], *sorted(UNWALKED, key=str)[:4],
 ]  # fmt: skip
 QUADS = st.lists(
     st.builds(

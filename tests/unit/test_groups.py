@@ -1,7 +1,5 @@
 """Groups of things by a value or over a node that joins two, what is missing in them, and both of two years."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.world import known, told

@@ -1,7 +1,5 @@
 """Under a guarantee stand as few readings as hold the right one so often as was asked for, or none."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Half-written plans: words in quotes are filled with what a graph calls so; only what comes to something is kept."""
 
-from __future__ import annotations
-
 import pytest
 
 import kgsparql

@@ -1,7 +1,5 @@
 """Answers as queries, as RDF and as kept files: each says the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What nouns stand for that no class is called by, in which language something is called, and what is in a list."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.world import known, told

@@ -1,7 +1,5 @@
 """The Python front door: whatever holds a graph is opened, asked, streamed, stopped, and seen to change."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import inspect

@@ -1,7 +1,5 @@
 """Predicates have the names of their vocabularies, of shapes and of people, where a graph has none or another one."""
 
-from __future__ import annotations
-
 import pytest
 
 import kgsparql

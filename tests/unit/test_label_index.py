@@ -1,7 +1,5 @@
 """The label index: which rows a graph gives, what is kept, what survives a kill, what is refused."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import sqlite3

@@ -1,7 +1,5 @@
 """Questions in other languages, in words of a user's own, and after another question."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

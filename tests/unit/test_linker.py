@@ -1,7 +1,5 @@
 """Linking: the longest match, a letter wrong or two, what is never linked; rankers, and the scores of paths."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import threading

@@ -23,13 +23,11 @@ def test_grounded_is_an_answer_whose_citations_all_hold() -> None:
         (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1",)),)), 1),
         (record(*path("b"), evidence=(HELD,)), 1),
         (record(*path("b"), evidence=(HELD,), claims=(("It is b.", ("P1", "P2")),)), 0),
-        (record(*path("b", marker="P9"), evidence=(HELD,)), 0),
-        (record(entity("b", marker="")), 0),
+        (record(*path("b", marker="P9"), evidence=(HELD,)), 0), (record(entity("b", marker="")), 0),
         (record(*path("b"), evidence=(item("a p b", verified=[False]),), claims=(("It is b.", ("P1",)),)), 0),
         (record(*path("b"), evidence=(item("a p b", verified=[None]),)), 0),
         (record(*path("b", marker="T1"), evidence=(RecordedEvidence("T1"),)), 1),
-        (record(*path("b"), evidence=(HELD,), grounding="document"), 0),
-        (FROM_MEMORY, 0), (SILENT, None), (FAILED, 0),
+        (record(*path("b"), evidence=(HELD,), grounding="document"), 0), (FROM_MEMORY, 0), (SILENT, None), (FAILED, 0),
     ):  # fmt: skip
         assert of("grounded", asking("b"), made) == [grounded], made
 
@@ -79,13 +77,10 @@ def test_shares_of_questions() -> None:
 
 def test_costs_are_as_measured() -> None:
     spent = RecordedCost(
-        model_calls=3, rounds=2, prompt_tokens=100, completion_tokens=20, queries=7, rows=90,
-        seconds=4.0,
+        model_calls=3, rounds=2, prompt_tokens=100, completion_tokens=20, queries=7, rows=90, seconds=4.0,
     )  # fmt: skip
     found = scores(asking("a"), record(measured=spent), groups={"cost"})
-    assert found == {
-        "model_calls": 3, "tokens": 120, "queries": 7, "seconds": 4.0,
-    }  # fmt: skip
+    assert found == {"model_calls": 3, "tokens": 120, "queries": 7, "seconds": 4.0}
     assert of("tokens", asking("a"), record()) == [0]
     late = Record(question="1", method="test", status="error", measured=RecordedCost(seconds=9.0))
     assert of("seconds", asking("a"), late) == [9]

@@ -1,7 +1,5 @@
 """What a model chooses from: readings, kinds of answers, links that it mends, and namesakes told apart."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What runs the other way than an adjective says, numbers that others have, and verbs that only join two kinds."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsparql import IRI, PropertyPath

@@ -1,7 +1,5 @@
 """Documents: read, cut into passages, searched for names, kept beside the labels, found again."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import pairwise

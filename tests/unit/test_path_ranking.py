@@ -1,7 +1,5 @@
 """Path ranking: whole paths ranked, the best followed to every end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kgsparql import IRI

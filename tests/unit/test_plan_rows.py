@@ -1,7 +1,5 @@
 """Tables of a model's plan whose rows go on from a column, are held to a class, or count over each group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A plan in words, which plan is chosen, and what an answer says of it."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Query plans: on any small graph, the compiled query gives what plain Python gives, on Oxigraph and on rdflib."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Queries in processes of their own: rows Q12 to Q14 and Q18 of the catalogue, limits, ends, and bytes of results."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

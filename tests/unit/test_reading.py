@@ -1,7 +1,5 @@
 """A question is read as clauses: whose arguments are whose, what is asked, what is left unread."""
 
-from __future__ import annotations
-
 import time
 from decimal import Decimal
 from pathlib import Path

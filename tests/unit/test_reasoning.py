@@ -102,9 +102,7 @@ def test_a_line_stands_once_and_a_thing_has_one_number() -> None:
     session = linked(session_of(GRAPH, (ex("ann"),)))
     paths = [path(*words) for words in (*FROM, *FROM, ["cid", "from", "fen", "in", "mark"])]
     sheet = FactSheet.of(segments(paths, session), session)
-    assert list(sheet.texts) == [
-        "F1 ann [1] —from→ fen [2]", "F2 fen [2] —in→ mark [3]", "F3 cid [4] —from→ fen [2]",
-    ]  # fmt: skip
+    assert list(sheet.texts) == ["F1 ann [1] —from→ fen [2]", "F2 fen [2] —in→ mark [3]", "F3 cid [4] —from→ fen [2]"]
 
 
 def test_a_reply_that_names_nothing_is_of_no_use() -> None:

@@ -1,7 +1,5 @@
 """What a graph says of its own words: the same facts named and stated in other ways are the same answers."""
 
-from __future__ import annotations
-
 import pyoxigraph as ox
 import pytest
 

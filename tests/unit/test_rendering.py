@@ -163,9 +163,7 @@ def ranked(**values: object) -> Answer:
 def test_what_the_best_reading_leads_to_comes_first_and_other_readings_only_if_they_are_asked_for() -> None:
     made = ranked()
     assert [one.label for one in made.best] == ["Friend 0", "Friend 1"]
-    assert lines(made)[:2] == [
-        "Friend 0; Friend 1  [P1]", "(the best reading by rank)",
-    ]  # fmt: skip
+    assert lines(made)[:2] == ["Friend 0; Friend 1  [P1]", "(the best reading by rank)"]
     assert "Friend 8" not in "".join(lines(made))
     assert "Friend 8" in render(made, "text", verbose=1)
     gap = Gap("operation", "how many", "what 'how many' asks for is not computed")
@@ -373,9 +371,8 @@ def test_the_json_is_what_the_page_takes() -> None:
     made = drawing_of(asked).to_json()
     assert list(made) == ["view", "nodes", "edges", "left_out"]
     assert made["nodes"][0] | {"x": 0, "y": 0} == {
-        "width": made["nodes"][0]["width"], "height": 30,
-        "term": "<http://e.org/bob>", "label": "Bob", "description": "", "layer": 1, "x": 0, "y": 0,
-        "role": "answer", "markers": ("P1",),
+        "width": made["nodes"][0]["width"], "height": 30, "term": "<http://e.org/bob>", "label": "Bob",
+        "description": "", "layer": 1, "x": 0, "y": 0, "role": "answer", "markers": ("P1",),
     }  # fmt: skip
     drawn = ("points", "label_at")
     assert [len(made["edges"][0].pop(name)) for name in drawn] == [4, 4]

@@ -55,10 +55,9 @@ def test_M02_json_is_found_and_repaired_where_that_is_unambiguous() -> None:
 
 def test_M02_what_is_not_json_or_broken_or_cut_is_an_error() -> None:
     for text in (
-        '{"answer": "Paris", "n": [1, 2', '{"answer": "Paris", "wh', '{"a": true, "b": tr',
-        r'{"a": "\_ \alpha"}', r'{"a": "\ud83d"}',
-        '{"a": [1, 2}', '{"a": 0,4}', '[{"n": 1} {"n": 2}]', '"{\\"a\\": [3, 12, 1', "no", "[1", '{"a": ',
-        "[see below]", "{X} is the answer", '{"b": "]}", "a": bad thing, "c": {"n": 1}}', "}{",
+        '{"answer": "Paris", "n": [1, 2', '{"answer": "Paris", "wh', '{"a": true, "b": tr', r'{"a": "\_ \alpha"}',
+        r'{"a": "\ud83d"}', '{"a": [1, 2}', '{"a": 0,4}', '[{"n": 1} {"n": 2}]', '"{\\"a\\": [3, 12, 1', "no", "[1",
+        '{"a": ', "[see below]", "{X} is the answer", '{"b": "]}", "a": bad thing, "c": {"n": 1}}', "}{",
         '{"a": [{"n": 3}}, {"n": 1}]}',
     ):  # fmt: skip
         assert code_of(json_value, text) == "E_LLM_FORMAT", text

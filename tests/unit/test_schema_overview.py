@@ -1,7 +1,5 @@
 """What a graph is read as, as a person sees it: kinds and relations, their names, ends, numbers and examples."""
 
-from __future__ import annotations
-
 from kgsparql import KnowledgeBase
 from tests.world import graph_of, open_nobel
 

@@ -1,7 +1,5 @@
 """Terms: safe text, keys for comparison, CURIEs; and what a query or a text search is made of with them."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Queries of a user: what is refused before any parser sees it; and what an answer of nothing says."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import random

@@ -1,7 +1,5 @@
 """Query plans that a model writes: over numbered terms, mended once, and never more than terms of the graph."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
