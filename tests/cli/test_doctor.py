@@ -4,7 +4,6 @@ import importlib.metadata
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +18,18 @@ from tests.model_server import Html, ModelServer, Slow, Status
 from tests.world import NOBEL
 
 FOUR = '{"answer": 4}'
-Found = dict[str, dict[str, str]]
-Doctor = Callable[..., tuple[int, Found]]
 
 pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
-@pytest.fixture
-def doctor(run: Run) -> Doctor:
-    """A function that gives the exit code, and the checks by name, of a run that embeds nothing."""
-
-    def examine(*arguments: object) -> tuple[int, Found]:
-        done = run("doctor", "--embedder", "none", "--timeout", "3", *arguments, "-f", "json")
-        assert done.stdout, done.stderr
-        return done.exit_code, {check["check"]: check for check in json.loads(done.stdout)}
-
-    return examine
+def doctor(run: Run, *arguments: object) -> tuple[int, dict[str, dict[str, str]]]:
+    """The exit code, and the checks by name, of a run that embeds nothing."""
+    done = run("doctor", "--embedder", "none", "--timeout", "3", *arguments, "-f", "json")
+    assert done.stdout, done.stderr
+    return done.exit_code, {check["check"]: check for check in json.loads(done.stdout)}
 
 
-def test_a_bare_run_says_what_is_here_and_what_not(run: Run, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bare_run_says_what_is_here_and_what_not(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("doctor", "--embedder", "none")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
@@ -65,40 +57,40 @@ def test_a_bare_run_says_what_is_here_and_what_not(run: Run, doctor: Doctor, mon
         return real(name)
 
     monkeypatch.setattr("kgsparql.cli.installation.version", version)
-    code, found = doctor()
+    code, found = doctor(run)
     assert code == 1
     assert (found["packages"]["state"], found["packages"]["hint"]) == ("fail", "pip install lancedb")
     assert found["embed extra"]["state"] == "absent"
     assert "kgsparql[embed]" in found["embed extra"]["hint"]
 
 
-def test_a_package_that_is_not_imported_is_a_check_that_fails(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_not_imported_is_a_check_that_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    code, found = doctor("--base-url", "http://127.0.0.1:9/v1", "-k", NOBEL)
+    code, found = doctor(run, "--base-url", "http://127.0.0.1:9/v1", "-k", NOBEL)
     assert (code, found["model"]["state"], found["graph"]["state"]) == (1, "fail", "ok")
     assert "openai" in found["model"]["hint"]
 
 
-def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_not(doctor: Doctor) -> None:
+def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_not(run: Run) -> None:
     with ModelServer() as server:
-        code, found = doctor("--embedder", f"{server.url}#words")
+        code, found = doctor(run, "--embedder", f"{server.url}#words")
         assert [request.path for request in server.requests] == ["/v1/embeddings"]
     assert (code, found["embedder"]["state"]) == (0, "ok")
     assert "words@127.0.0.1" in found["embedder"]["found"]
     assert "16 numbers" in found["embedder"]["found"]
-    code, found = doctor("--embedder", f"http://127.0.0.1:{free_port()}/v1#words")
+    code, found = doctor(run, "--embedder", f"http://127.0.0.1:{free_port()}/v1#words")
     assert (code, found["embedder"]["state"]) == (5, "fail")
     if not has_sentence_transformers():
         pytest.skip("sentence-transformers is not installed")
-    code, found = doctor("--embedder", "nobody/has-this-model")
+    code, found = doctor(run, "--embedder", "nobody/has-this-model")
     assert (code, found["embedder"]["state"]) == (5, "fail")
     assert "hf download" in found["embedder"]["hint"]
 
 
-def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(doctor: Doctor, tmp_path: Path) -> None:
+def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(run: Run, tmp_path: Path) -> None:
     with ModelServer([FOUR], schema=False, refuses=("temperature", "seed")) as server:
         for _ in range(2):
-            code, found = doctor("--base-url", server.url)
+            code, found = doctor(run, "--base-url", server.url)
         assert [request.path for request in server.answered] == ["/v1/models", "/v1/chat/completions"] * 2
     assert (code, found["model"]["state"]) == (0, "ok")
     says = f"scripted-model at {server.url}: takes json_object, refuses temperature, seed; replied in"
@@ -106,29 +98,29 @@ def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(doctor
     assert not (tmp_path / "cache").exists()
 
 
-def test_of_several_models_none_is_taken_and_one_that_is_not_listed_is_tried(doctor: Doctor) -> None:
+def test_of_several_models_none_is_taken_and_one_that_is_not_listed_is_tried(run: Run) -> None:
     with ModelServer([FOUR], models=["one", "two"]) as server:
-        code, found = doctor("--base-url", server.url)
+        code, found = doctor(run, "--base-url", server.url)
         assert (code, found["model"]["state"]) == (2, "fail")
         assert "name one with -m; it has: one, two" in found["model"]["hint"]
-        code, found = doctor("--base-url", server.url, "-m", "llama")
+        code, found = doctor(run, "--base-url", server.url, "-m", "llama")
     assert (code, found["model"]["state"]) == (0, "ok")
     assert "takes json_schema" in found["model"]["found"]
 
 
-def test_E01_M01_what_is_down_is_one_line_and_exit_5(doctor: Doctor) -> None:
+def test_E01_M01_what_is_down_is_one_line_and_exit_5(run: Run) -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
-    code, found = doctor("--base-url", url, "-m", "any")
+    code, found = doctor(run, "--base-url", url, "-m", "any")
     assert (code, found["model"]["state"], url in found["model"]["found"]) == (5, "fail", True)
     assert found["model"]["hint"] == "is the server running, and is --base-url right?"
-    code, found = doctor("-k", f"http://127.0.0.1:{free_port()}/sparql", "--base-url", "nonsense")
+    code, found = doctor(run, "-k", f"http://127.0.0.1:{free_port()}/sparql", "--base-url", "nonsense")
     assert code == 5
     assert "E_ENDPOINT_DOWN" in found["graph"]["found"]
     assert "nonsense is not the URL" in found["model"]["found"]
     assert list(found)[-1] == "embedder"  # to load it takes seconds
 
 
-def test_a_server_that_is_ill_fails_in_time(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_ill_fails_in_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ill: list[tuple[dict[str, Any], str, str]] = [
         ({"script": [Html()]}, "is not JSON", "/v1"),
         ({"script": [Status(500)] * 3}, "500", "later"),
@@ -141,26 +133,26 @@ def test_a_server_that_is_ill_fails_in_time(doctor: Doctor, monkeypatch: pytest.
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             monkeypatch.setenv("KGSPARQL_MODEL", "scripted-model")
             began = time.monotonic()
-            code, found = doctor("--timeout", "1")
+            code, found = doctor(run, "--timeout", "1")
             assert time.monotonic() - began < 15
         assert (code, found["model"]["state"], says in found["model"]["found"]) == (5, "fail", True), says
         assert hint in found["model"]["hint"]
         assert "kgsparql doctor" not in found["model"]["hint"]
 
 
-def test_files_are_read_and_each_is_a_line(run: Run, doctor: Doctor, tmp_path: Path) -> None:
+def test_files_are_read_and_each_is_a_line(run: Run, tmp_path: Path) -> None:
     (bad := tmp_path / "bad.nt").write_text("this is no triple")
     (empty := tmp_path / "empty.nt").write_text("")
     (bare := tmp_path / "bare.nt").write_text("<http://e/a> <http://e/b> <http://e/c> .")
-    code, found = doctor("-k", NOBEL)
+    code, found = doctor(run, "-k", NOBEL)
     triples = len(set(pyoxigraph.parse(path=str(NOBEL))))
     assert (code, found["graph"]["state"]) == (0, "ok")
     assert found["graph"]["found"] == f"{NOBEL}: {triples:,} triples"
     assert run("load", NOBEL, "--store", tmp_path / "S").exit_code == 0
-    assert doctor("-k", tmp_path / "S")[1]["graph"]["state"] == "ok"
+    assert doctor(run, "-k", tmp_path / "S")[1]["graph"]["state"] == "ok"
     (tmp_path / "S" / "CURRENT").unlink()
     for file, worst in ((bad, 4), (empty, 3), (tmp_path / "none.ttl", 2), (tmp_path / "S", 4)):
-        code, found = doctor("-k", file)
+        code, found = doctor(run, "-k", file)
         assert (code, found["graph"]["state"]) == (worst, "fail")
     assert "E_STORE_CORRUPT" in found["graph"]["found"]
     done = run("doctor", "--embedder", "none", "-k", NOBEL, "-k", tmp_path / "none.ttl", "-k", bare)
@@ -168,12 +160,12 @@ def test_files_are_read_and_each_is_a_line(run: Run, doctor: Doctor, tmp_path: P
     assert [line[:4] for line in done.stdout.splitlines() if line[6:12] == "graph "] == ["ok  ", "FAIL", "ok  "]
 
 
-def test_an_endpoint_is_asked_and_told_by_whom(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_is_asked_and_told_by_whom(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with oxigraph_serve(store_of(NOBEL, tmp_path / "S")) as url:
-        code, found = doctor("-k", url)
+        code, found = doctor(run, "-k", url)
         assert (code, found["graph"]["state"]) == (0, "ok")
         assert f"{url}: answers SPARQL, " in found["graph"]["found"]
-        code, found = doctor("-k", url.removesuffix("query"))
+        code, found = doctor(run, "-k", url.removesuffix("query"))
         assert (code, found["graph"]["state"]) == (5, "fail")
         # A server of ours stands in for Wikidata.
         profiles = tmp_path / "config" / "kgsparql" / "endpoints.toml"
@@ -181,8 +173,8 @@ def test_an_endpoint_is_asked_and_told_by_whom(doctor: Doctor, tmp_path: Path, m
         profiles.write_text(f'[mine]\naliases = ["wikidata"]\nengine = "wikidata"\nurls = ["{url}"]\n')
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.delenv("KGSPARQL_CONTACT", raising=False)
-        assert doctor("-k", "wikidata")[0] == 0
+        assert doctor(run, "-k", "wikidata")[0] == 0
         monkeypatch.setenv("KGSPARQL_CONTACT", "me@example.org")
-        code, found = doctor("-k", "wikidata")
+        code, found = doctor(run, "-k", "wikidata")
     assert code == 0
     assert found["graph"]["found"].startswith(f"wikidata ({url}): answers SPARQL")

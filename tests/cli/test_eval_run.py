@@ -27,9 +27,8 @@ METHODS = ("entity", "mindmap", "path_ranking", "query_plan", "struct_gpt", "thi
 
 
 @pytest.fixture
-def nobel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def nobel(tmp_path: Path, empty_cache: Path) -> Path:
     """The bundled graph with its questions, as a folder; and a cache of its own, so that no reply is kept."""
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     folder = tmp_path / "nobel"
     folder.mkdir()
     shutil.copy(FIXTURES / "nobel.ttl", folder / "graph.ttl")

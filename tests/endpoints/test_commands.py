@@ -127,7 +127,6 @@ def test_what_an_endpoint_does_not_tell_is_missing(
 def test_labels_of_an_endpoint_are_read_once_and_kept(
     run: Run, nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     known = kgsparql.open(nobel_url, embedder="none")
     assert known.indexes.index.row_count > 0
     again = kgsparql.open(nobel_url, embedder="none")
@@ -141,7 +140,7 @@ def test_labels_of_an_endpoint_are_read_once_and_kept(
     assert asked[-1] == "fingerprint"
     assert not [name for name in asked if name.startswith(("info", "index", "label"))]
     monkeypatch.undo()
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     done = run("index", "-k", nobel_url, "--embedder", "none")
     assert done.exit_code == 0, done.stderr
     assert run("find", "Curie", "-k", nobel_url, "--embedder", "none").stdout
@@ -168,9 +167,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         assert not known.indexes.index.row_count
 
 
-def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
-
+def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path) -> None:
     async def behave(exchange: Exchange) -> None:
         nothing = b'{"head":{"vars":["predicate","triples","graph"]},"results":{"bindings":[]}}'
         cut = reply(nothing, headers=["X-SQL-State: S1TAT"])
@@ -262,8 +259,7 @@ def test_a_graph_that_is_closed_has_no_connection_left(nobel_url: str) -> None:
     assert knowledge.query("ASK { ?s ?p ?o }")
 
 
-def test_a_question_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+def test_a_question_that_is_stopped_ends_the_reading_of_labels() -> None:
     before, cancel, ends = set(threading.enumerate()), threading.Event(), list[type[BaseException]]()
 
     def ask(knowledge: kgsparql.KnowledgeBase) -> None:

@@ -137,8 +137,7 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
     assert len([line for line in told if "results are not kept" in line]) == 1
 
 
-def test_an_opened_graph_keeps_replies_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+def test_an_opened_graph_keeps_replies_unless_told_otherwise() -> None:
     with FaultServer(results(SELECT_JSON)) as server:
         for options, count in (({}, 1), ({}, 1), ({"fresh": True}, 2), ({}, 2), ({"cache": False}, 3)):
             graph = open_graph(server.url, **options)  # type: ignore[arg-type]

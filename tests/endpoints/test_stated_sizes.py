@@ -1,7 +1,6 @@
 """What a server says of its size (VoID) is used in place of counting, and what is too large is not counted."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +11,10 @@ from benchmarks.wikidata_service import simulated
 from kgsparql import UNKNOWN, Answer, EndpointGraph, KnowledgeBase, PrefixMap, open_graph
 from kgsparql.exploration.counting import graph_info
 from tests.endpoints.proxy import Proxy, Response, Seen
-from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.serving.sparql_server import sparql_server
 from tests.world import NOBEL
 
-Opened = Callable[[str], AbstractContextManager[Proxy]]
+Opened = Callable[[str], Proxy]
 PREFIXES = """
 @prefix void: <http://rdfs.org/ns/void#> . @prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
 @prefix dbo: <http://dbpedia.org/ontology/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -43,28 +41,13 @@ class Describing(Proxy):
 
 
 @pytest.fixture
-def describing(tmp_path: Path) -> Callable[[str], AbstractContextManager[Describing]]:
-    """The Nobel graph behind a proxy with a description of its own."""
-
-    @contextmanager
-    def opened(description: str) -> Iterator[Describing]:
-        with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url, Describing(url) as proxy:
-            proxy.description = description
-            yield proxy
-
-    return opened
-
-
-@pytest.fixture
-def described(tmp_path: Path) -> Opened:
+def described(tmp_path: Path, serve: Callable[[Path], str]) -> Opened:
     """The Nobel graph with more triples, behind a proxy that keeps what it is asked."""
 
-    @contextmanager
-    def opened(more: str) -> Iterator[Proxy]:
+    def opened(more: str) -> Proxy:
         data = tmp_path / "data.ttl"
         data.write_text(NOBEL.read_text("utf-8") + PREFIXES + more, encoding="utf-8")
-        with oxigraph_serve(store_of(data, tmp_path / "store")) as url, Proxy(url) as proxy:
-            yield proxy
+        return Proxy(serve(data))
 
     return opened
 
@@ -155,10 +138,8 @@ def test_classes_of_a_wikibase_are_not_counted_either(tmp_path: Path, monkeypatc
         assert simulator.throttled == 0
 
 
-def test_what_a_service_description_says_is_neither_counted_nor_asked_for(
-    describing: Callable[[str], AbstractContextManager[Describing]],
-) -> None:
-    with describing(Describing.description) as proxy:
+def test_what_a_service_description_says_is_neither_counted_nor_asked_for(nobel_url: str) -> None:
+    with Describing(nobel_url) as proxy:
         knowledge = kgsparql.open(proxy.url, embedder="none")
         status, label, gaps = answered(knowledge.ask(COUNTED))
         assert (status, label, gaps[0].startswith(f"{NOT_COUNTED} 2,000,000")) == ("partial", "2000000", True)
@@ -181,9 +162,10 @@ def test_what_a_service_description_says_is_neither_counted_nor_asked_for(
     "<#all> void:classPartition <#p> . <#p> void:classPartition <#all> .",
 ])  # fmt: skip
 def test_a_service_description_that_is_wrong_or_of_another_place_changes_nothing(
-    describing: Callable[[str], AbstractContextManager[Describing]], description: str
+    nobel_url: str, description: str
 ) -> None:
-    with describing(PREFIXES + description) as proxy:
+    with Describing(nobel_url) as proxy:
+        proxy.description = PREFIXES + description
         assert answered(kgsparql.open(proxy.url, embedder="none").ask(COUNTED)) == ("answered", "96", [])
         assert len(proxy.of("void#")) == 1, "one in the graph is looked for"
 

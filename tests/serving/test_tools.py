@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 
 import jsonschema
 import mcp_types as types
@@ -17,7 +16,7 @@ from kgsparql.serving.tool_runs import DOUBTFUL
 from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Toolbox
 from tests.model_server import ModelServer
 from tests.scripted import Player
-from tests.world import FIXTURES, graph_of
+from tests.world import FIXTURES, graph_of, known
 
 CALLS = {
     "ask": {"question": "Where was Marie Curie born?"},
@@ -57,9 +56,8 @@ def toolbox() -> kgsparql.Toolbox:
     return kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"))
 
 
-@pytest.fixture
-def toolbox_of() -> Callable[[str], kgsparql.Toolbox]:
-    return lambda turtle: kgsparql.tools(kgsparql.KnowledgeBase(graph_of(turtle), embedder=None))
+def toolbox_of(turtle: str) -> kgsparql.Toolbox:
+    return kgsparql.tools(known(turtle))
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
@@ -108,7 +106,7 @@ def test_no_text_of_the_tools_names_what_only_a_terminal_has(toolbox: kgsparql.T
     assert [text for text in said if terminal.search(text)] == []
 
 
-def test_a_plan_says_how_sure_it_is_and_doubts_a_tie(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
+def test_a_plan_says_how_sure_it_is_and_doubts_a_tie() -> None:
     sure = toolbox_of(SUPPLIERS).call_tool("plan", {"question": "How many suppliers are there?"})
     assert (sure["is_sure"], 0.5 < sure["confidence"] <= 1) == (True, True)
     tied = toolbox_of(
@@ -153,7 +151,7 @@ def test_info_says_what_the_graph_is_read_as_with_the_terms_for_a_query(toolbox:
     assert "raise limit" in few["more"]
 
 
-def test_things_of_one_name_are_told_apart(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
+def test_things_of_one_name_are_told_apart() -> None:
     toolbox = toolbox_of(TWO_SPRINGFIELDS)
     found = toolbox.call_tool("find", {"text": "Springfield"})["found"]
     assert {one["term"]: one["description"] for one in found} == {
@@ -241,7 +239,7 @@ def test_another_plan_is_computed_for_who_asks_for_it(toolbox: kgsparql.Toolbox)
     assert (other["is_sure"], other["doubts"]) == (False, ["this is a less likely reading, which was asked for"])
 
 
-def test_a_table_of_other_things_or_without_a_value_is_in_doubt(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
+def test_a_table_of_other_things_or_without_a_value_is_in_doubt() -> None:
     toolbox = toolbox_of(PRICES)
     other = toolbox.call_tool("plan", {"question": "Show the amount of every supplier"})
     assert (other["rows"], other["is_sure"]) == ([], False)
@@ -250,13 +248,13 @@ def test_a_table_of_other_things_or_without_a_value_is_in_doubt(toolbox_of: Call
     assert empty["doubts"][0] == "no row has a value, so this is probably not what was asked"
 
 
-def test_of_predicates_of_one_name_it_is_the_one_that_is_used(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
+def test_of_predicates_of_one_name_it_is_the_one_that_is_used() -> None:
     toolbox = toolbox_of(':P35 rdfs:label "head"@en . :headOf rdfs:label "head"@en . :a :headOf :b .')
     (group,) = toolbox.call_tool("show", {"entity": "<http://example.org/a>", "predicate": "head"})["groups"]
     assert group["predicate"]["term"] == "<http://example.org/headOf>"
 
 
-def test_texts_of_the_graph_are_short_without_control_characters(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
+def test_texts_of_the_graph_are_short_without_control_characters() -> None:
     hostile = r"\u001b[31mred\u202e\u0000 <script>"
     toolbox = toolbox_of(f':a rdfs:label "{hostile}"@en ; :p "{hostile}" ; :q "{"long " * 10_000}" .')
     calls = {

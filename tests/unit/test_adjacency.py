@@ -36,9 +36,8 @@ START, END = IRI(f"{EX}n0"), IRI(f"{EX}n3")
 
 
 @pytest.fixture(autouse=True)
-def _small_graphs_have_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _small_graphs_have_one(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1)
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 without_one = patch.object(oxigraph, "MIN_TRIPLES", 1_000_000_000)

@@ -20,9 +20,8 @@ CLASSES = Query.load("info_classes")
 
 
 @pytest.fixture(autouse=True)
-def _kept_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _kept_at_once(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setattr(counting, "_KEPT_S", 0.0)
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 def graph(tmp_path: Path, text: str = TWO) -> OxigraphGraph:

@@ -376,20 +376,16 @@ def test_what_is_spelled_right_is_no_other_word(search: LabelSearch) -> None:
     assert 0.8 < nolan.score < 1
 
 
-@pytest.fixture
-def names_linker() -> Linker:
-    return Linker(PackedLabels.of(read_labels(open_graph(FIXTURES / "golden" / "names_mistyped.ttl"))))
-
-
-def test_known_words_that_are_only_together_no_name(names_linker: Linker) -> None:
-    assert names_linker.link("Who is Mark Wiliams?")[0].label == "Mark Williams"  # many labels have the other spelling
-    assert names_linker.link("Who founded the World Golf Hal of Fame?")[0].label == "World Golf Hall of Fame"
+def test_known_words_that_are_only_together_no_name() -> None:
+    linker = linker_of(open_graph(FIXTURES / "golden" / "names_mistyped.ttl"))
+    assert linker.link("Who is Mark Wiliams?")[0].label == "Mark Williams"  # many labels have the other spelling
+    assert linker.link("Who founded the World Golf Hal of Fame?")[0].label == "World Golf Hall of Fame"
     for question, words, meant in (
         ("What is bust inhibitor?", {"bust", "inhibitor"}, "rust inhibitor"),
         ("What is Iran War?", {"Iran", "war"}, "Iraq War"),
         ("Who coaches the Iran football team?", {"Iran"}, "Iraq football team"),
     ):
-        links = names_linker.link(question)
+        links = linker.link(question)
         assert {link.label for link in links} == words
         assert meant in {candidate.label for link in links for candidate in link.candidates}
 
