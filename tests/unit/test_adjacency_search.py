@@ -20,19 +20,9 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.vocabulary import UNWALKED
-from tests.brute_force import (
-    BLANK,
-    CLASSES,
-    IRIS,
-    LABEL,
-    PREDICATES,
-    all_shortest_paths,
-    multigraphs,
-    predicate_paths,
-    typed,
-)
+from tests.brute_force import BLANK, CLASSES, IRIS, PREDICATES, all_shortest_paths, multigraphs, predicate_paths, typed
 from tests.deep import examples
-from tests.world import ex
+from tests.world import LABEL, ex
 
 GRAPHS = [ox.DefaultGraph(), ex("g1"), ex("g2")]
 search_of_predicate_paths = sys.modules["kgsparql.exploration.predicate_paths"]

@@ -235,33 +235,30 @@ def test_a_literal_of_any_shape_is_equal_to_itself_and_to_no_other() -> None:
             assert not is_right(gold_of(text, kind), literal("7", kind)), text
 
 
-def test_iris_are_equal_by_their_characters_whatever_they_are_called() -> None:
-    composed, decomposed = "http://example.org/é", "http://example.org/e\u0301"
-    assert is_right(GoldAnswer(IRI(composed), "é"), f"<{composed}>")
-    assert not is_right(GoldAnswer(IRI(composed), "é"), f"<{decomposed}>", "é")
-    for other in ("A", "%61", "a_TX"):
-        assert not is_right(GoldAnswer(IRI("http://example.org/a"), "a"), f"<http://example.org/{other}>", "a")
+A, P, COMPOSED = (GoldAnswer(IRI(f"http://example.org/{name[0]}"), name) for name in ("a", "paris", "é"))
+PARIS = GoldAnswer(None, "Paris")
+BY_NAME = [
+    # IRIs are equal by their characters, whatever they are called
+    (COMPOSED, "<http://example.org/é>", "", True), (COMPOSED, "<http://example.org/e\u0301>", "é", False),
+    *((A, f"<http://example.org/{other}>", "a", False) for other in ("A", "%61", "a_TX")),
+    # a name is compared with the name of the right answer
+    (P, "", "  PARIS ", True), (P, "", "a", False), (P, "", "Paris, France", False), (P, "", "", False),
+    (GoldAnswer(P.term, ""), "", "", False), (gold_of("8", "integer"), "", "8", True),
+    (gold_of("8", "integer"), "", "8.0", True), (gold_of("Straße"), "", "STRASSE", True),
+    # a right answer that is a name is compared with the name of what was given
+    (PARIS, "<http://example.org/p>", "paris", True), (PARIS, "<http://example.org/Paris>", "Paris, Texas", False),
+    (PARIS, literal("Paris", "@fr"), "another label", True),
+    (GoldAnswer(None, "8"), literal("8.0", "decimal"), "", True),
+    (GoldAnswer(None, "sa\u0303o  paulo"), "_:b0", "São Paulo", True),
+    # what is no term is equal to nothing
+    (gold_of("Paris"), '"Paris', "Paris", False), (GoldAnswer(None, ""), '"Paris', "", False),
+    (gold_of(""), '"Paris', "", False),
+]  # fmt: skip
 
 
-def test_a_name_is_compared_with_the_name_of_the_right_answer() -> None:
-    paris = GoldAnswer(IRI("http://example.org/p"), "Paris")
-    assert is_right(paris, "", "  PARIS ")
-    assert not is_right(paris, "", "a")
-    assert not is_right(paris, "", "Paris, France")
-    assert not is_right(paris, "", "")
-    assert not is_right(GoldAnswer(IRI("http://example.org/p"), ""), "", "")
-    assert is_right(gold_of("8", "integer"), "", "8")
-    assert is_right(gold_of("8", "integer"), "", "8.0")
-    assert is_right(gold_of("Straße"), "", "STRASSE")
-
-
-def test_a_right_answer_that_is_a_name_is_compared_with_the_name_of_what_was_given() -> None:
-    paris = GoldAnswer(None, "Paris")
-    assert is_right(paris, "<http://example.org/p>", "paris")
-    assert not is_right(paris, "<http://example.org/Paris>", "Paris, Texas")
-    assert is_right(paris, literal("Paris", "@fr"), "another label")
-    assert is_right(GoldAnswer(None, "8"), literal("8.0", "decimal"))
-    assert is_right(GoldAnswer(None, "sa\u0303o  paulo"), "_:b0", "São Paulo")
+def test_terms_are_equal_by_their_characters_and_names_by_their_letters() -> None:
+    for right, term, name, is_equal in BY_NAME:
+        assert is_right(right, term, name) is is_equal, (right, term, name)
 
 
 def test_one_name_may_be_that_of_several_right_answers_and_duplicates_count_once() -> None:
@@ -273,12 +270,6 @@ def test_one_name_may_be_that_of_several_right_answers_and_duplicates_count_once
     numbers = GoldAnswers([gold_of("1", "integer"), gold_of("1.0", "decimal"), gold_of("2", "integer")])
     assert len(numbers) == 2
     assert numbers.found(literal("2", "double")) == (1,)
-
-
-def test_what_is_no_term_is_equal_to_nothing() -> None:
-    assert not is_right(gold_of("Paris"), '"Paris', "Paris")
-    assert not is_right(GoldAnswer(None, ""), '"Paris', "")
-    assert not is_right(gold_of(""), '"Paris', "")
 
 
 @given(st.integers().filter(bool), st.integers(min_value=0, max_value=30))

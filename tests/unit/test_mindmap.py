@@ -14,19 +14,7 @@ from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
 from tests.model_server import Text
 from tests.scripted import by_call, facts_with, marked, purposes, reader, things_in
-from tests.world import (
-    EX,
-    FEYNMAN,
-    Asked,
-    Body,
-    examples,
-    graph_of,
-    knowledge_of,
-    linked,
-    open_nobel,
-    session_of,
-    texts,
-)
+from tests.world import EX, FEYNMAN, Asked, Body, examples, graph_of, known, linked, session_of, texts
 
 
 def retrieve(
@@ -211,7 +199,7 @@ LINKER = {"mentions": "linker"}
 
 def ask(script: Any, question: str = FEYNMAN, *, turtle: str = "", **asking: Any) -> Asked:
     """Ask a question of the bundled graph, or another."""
-    knowledge = knowledge_of(turtle) if turtle else open_nobel()
+    knowledge = known(turtle)
     return scripted.ask(knowledge, question, script, retriever="mindmap", **asking)
 
 

@@ -12,18 +12,7 @@ import pytest
 
 import kgsparql
 from benchmarks.golden import is_given_by_facts
-from kgsparql import (
-    IRI,
-    Answer,
-    Budget,
-    KnowledgeBase,
-    LinkedEntity,
-    Literal,
-    Mention,
-    PropertyPath,
-    Term,
-    answer_to_json,
-)
+from kgsparql import IRI, Answer, Budget, KnowledgeBase, LinkedEntity, Literal, Mention, PropertyPath, answer_to_json
 from kgsparql.errors import NotFoundError
 from kgsparql.linking.english_forms import plural, relation, singular
 from kgsparql.plans import algebra as a
@@ -44,7 +33,7 @@ def the(name: str) -> IRI:
     return IRI(_E + name.replace(" ", "_"))
 
 
-def label(term: Term) -> str:
+def label(term: object) -> str:
     return str(getattr(term, "value", term)).removeprefix(_E).replace("_", " ")
 
 
