@@ -85,11 +85,9 @@ LIES = {
     "nothing but the name": Liar(INVENTED, marker=""),
 }
 PLANS = {
-    "a number": "424242",
-    "a sum": "(+ 424242 0)",
-    "a name of its own": f'(count (named C1 "{INVENTED}"))',
+    "a number": "424242", "a sum": "(+ 424242 0)", "a name of its own": f'(count (named C1 "{INVENTED}"))',
     "a column of its own": "(table C1 ((Zoe_Falk R1)) order=Zoe_Falk)",
-}
+}  # fmt: skip
 
 
 def unquoted(text: str) -> str:

@@ -20,12 +20,9 @@ _COMPARED: dict[a.Comparison, Callable[[Key, Key], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _CALCULATED: dict[a.Arithmetic, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "round": lambda number, digits: Fraction(floor(number * 10**digits + Fraction(1, 2)), 10 ** int(digits)),
-}
+}  # fmt: skip
 _SUMMARIES: dict[a.Summary, Callable[[list[Key]], Key]] = {
     "sum": sum, "avg": lambda keys: sum(keys) / len(keys), "min": min, "max": max,
 }  # fmt: skip

@@ -162,11 +162,8 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
     make_profile(place, nobel_url)
     run("info", *source, "-f", "json")
     for command in (
-        ("info", "-f", "json"),
-        ("query", SELECT),
-        ("doctor",),
-        ("ask", QUESTION, "--log", "log.db", "-vv"),
-    ):
+        ("info", "-f", "json"), ("query", SELECT), ("doctor",), ("ask", QUESTION, "--log", "log.db", "-vv"),
+    ):  # fmt: skip
         run(*command, "-k", "ours", "--debug")
     run("query", SELECT, *source, "-f", "csv")
     run("doctor", *source)

@@ -40,11 +40,8 @@ def test_a_table_is_aligned_for_a_person_and_its_rows_are_not_said_twice(run: Ru
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[:4] == [
-        "  item              number",
-        "  Exotic | Liquids   1,209",
-        "  日本の会社             3",
-        lines[3],
-    ]
+        "  item              number", "  Exotic | Liquids   1,209", "  日本の会社             3", lines[3],
+    ]  # fmt: skip
     assert {line.split()[0] for line in lines[3:11]} == {"Firm"}
     assert lines[11] == "  +2 more: -f csv  [Q1]"
     assert lines[12].startswith("(computed: for each ")

@@ -221,10 +221,8 @@ def test_each_file_that_is_left_out_is_named_with_the_reason_of_very_many_the_fi
     (texts / "table.xlsx").write_bytes(b"")
     said = index(run, texts)
     assert [line.split(":")[0] for line in said if line.startswith("left out")] == [
-        "left out table.xlsx",
-        "left out broken.txt",
-        "left out latin.md",
-    ]
+        "left out table.xlsx", "left out broken.txt", "left out latin.md",
+    ]  # fmt: skip
     assert any("not UTF-8 (byte 3)" in line for line in said)
     assert said[-1] == "indexed 1 document, 1 passage that mention entities 1 time"
     for i in range(25):

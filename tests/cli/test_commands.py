@@ -302,9 +302,8 @@ def test_a_query_that_finds_nothing_says_why_beside_its_result(run: Run) -> None
     done = run("query", "SELECT (COUNT(*) AS ?n) { ?c a dbo:City ; dbo:birthDate ?d }", "-k", NOBEL, "-f", "csv")
     both = "{ ?c dbo:birthDate ?d } and { ?c rdf:type dbo:City }"
     assert (done.stdout.split(), done.stderr) == (
-        ["n", "0"],
-        f"nothing: both {both} are found here, but never together\n",
-    )
+        ["n", "0"], f"nothing: both {both} are found here, but never together\n",
+    )  # fmt: skip
     assert run("query", "ASK { ?s a dbo:City }", "-k", NOBEL).stderr == ""
 
 

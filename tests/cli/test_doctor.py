@@ -122,12 +122,10 @@ def test_E01_M01_what_is_down_is_one_line_and_exit_5(run: Run) -> None:
 
 def test_a_server_that_is_ill_fails_in_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ill: list[tuple[dict[str, Any], str, str]] = [
-        ({"script": [Html()]}, "is not JSON", "/v1"),
-        ({"script": [Status(500)] * 3}, "500", "later"),
-        ({"key": "right-key"}, "401", "OPENAI_API_KEY"),
-        ({"script": [Slow(20)]}, "no reply within 1 s", "--timeout"),
+        ({"script": [Html()]}, "is not JSON", "/v1"), ({"script": [Status(500)] * 3}, "500", "later"),
+        ({"key": "right-key"}, "401", "OPENAI_API_KEY"), ({"script": [Slow(20)]}, "no reply within 1 s", "--timeout"),
         ({"script": ["I would rather talk about the weather."]}, "weather", "another model"),
-    ]
+    ]  # fmt: skip
     for options, says, hint in ill:
         with ModelServer(options.pop("script", [FOUR]), **options) as server:  # named by the environment
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)

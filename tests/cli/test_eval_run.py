@@ -70,14 +70,12 @@ def test_every_method_answers_every_question(run: Run, nobel: Path, tmp_path: Pa
 def test_wrong_use_is_said_before_anything_is_asked(run: Run, nobel: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "run", FIXTURES / "corner_cases.trig"
     for arguments, says in (
-        (("-r", "nobody"), "there are: entity, mindmap, path_ranking"),
-        (("-O", "paths_kept=2"), "of which method?"),
+        (("-r", "nobody"), "there are: entity, mindmap, path_ranking"), (("-O", "paths_kept=2"), "of which method?"),
         (("-r", "mindmap", "-O", "entity.max_hops=2"), "not asked"),
-        (("-r", "mindmap", "-O", "mindmap.nope=2"), "no option"),
-        (("--resume",), "no run is here"),
+        (("-r", "mindmap", "-O", "mindmap.nope=2"), "no option"), (("--resume",), "no run is here"),
         (("-k", other), "100 % of the terms in the gold answers and topics"),
         (("-k", tmp_path / "missing.ttl", "-o", other / "run"), "run: Not a directory"),
-    ):
+    ):  # fmt: skip
         done = run("eval", nobel, "-o", out, "--no-model" if "-m" not in arguments else "-q", *arguments)
         assert done.exit_code == (4 if "-k" in arguments else 2)
         assert says in done.stderr
@@ -129,12 +127,10 @@ def test_a_run_is_gone_on_with_by_one_process_and_not_paid_twice(run: Run, nobel
     assert "--resume" in run(*asked, "m", *url).stderr
     (nobel / "questions.jsonl").write_text((nobel / "questions.jsonl").read_text().replace("?", "??"))
     for changed, named in (
-        (("m", "--seed", "5"), "seed"),
-        (("m", "--direction", "forward"), "direction"),
-        (("m", "--max-queries", "7"), "budget"),
-        (("m", "-O", "path_ranking.paths_kept=2"), "methods"),
+        (("m", "--seed", "5"), "seed"), (("m", "--direction", "forward"), "direction"),
+        (("m", "--max-queries", "7"), "budget"), (("m", "-O", "path_ranking.paths_kept=2"), "methods"),
         (("other",), "model"),
-    ):
+    ):  # fmt: skip
         done = run(*asked, *changed, *url, "--resume")
         assert done.exit_code == 2, done.stderr
         differ = " ".join(done.stderr.split()).partition(" differs in ")[2].partition(" [")[0].split(", ")

@@ -49,19 +49,14 @@ def _same(reply: Reply) -> Script:
 
 
 USELESS: dict[str, Script] = {
-    "empty": _same(Text("")),
-    "spaces": _same(Text("  \n ")),
-    "null": _same(NullContent()),
-    "no choices": _same(NoChoices()),
-    "refusal": _same(Refusal()),
-    "cut off": _same(Length('{"choices": [{"n": 1, "sc')),
-    "cut reading": _same(Text('{"numbers": [')),
+    "empty": _same(Text("")), "spaces": _same(Text("  \n ")), "null": _same(NullContent()),
+    "no choices": _same(NoChoices()), "refusal": _same(Refusal()),
+    "cut off": _same(Length('{"choices": [{"n": 1, "sc')), "cut reading": _same(Text('{"numbers": [')),
     "only thinking": _same(Text("<think>Perhaps number 2? Or P1? I am not sure")),
-    "another object": _same(Text({"error": {"code": 7}})),
-    "a list of lists": _same(Text([[[[]]]])),
+    "another object": _same(Text({"error": {"code": 7}})), "a list of lists": _same(Text([[[[]]]])),
     "deep": _same(Text("[" * 5_000)),
     "another completion": _same(Raw(b'{"id": 1, "choices": [{"message": {"content": [1, 2, {"x": 3}]}}]}')),
-}
+}  # fmt: skip
 """Replies that say nothing: whatever was asked, something has to step in."""
 
 GALLERY: dict[str, Script] = USELESS | {

@@ -176,9 +176,8 @@ def test_blank_nodes_are_found_again_where_a_backend_says_so(graph: KnowledgeGra
         return
     assert graph.sources_of(triple) == (Source("data"),)
     assert graph.sources_of(Triple(IRI(EX + "shared"), IRI(EX + "in"), IRI(EX + "both"))) == (
-        Source("data", EX + "g1"),
-        Source("data", EX + "g2"),
-    )
+        Source("data", EX + "g1"), Source("data", EX + "g2"),
+    )  # fmt: skip
     assert graph.sources_of(Triple(IRI(EX + "a"), IRI(EX + "p"), Literal("no"))) == ()
 
 

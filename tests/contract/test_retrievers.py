@@ -405,14 +405,10 @@ def test_a_model_that_takes_too_long_leaves_the_evidence(method: str, embedded: 
 
 
 NEXT_TO_NOTHING = {
-    "one triple": ":a :p :b .",
-    "a loop": ":a :p :a .",
-    "literals": ':a :p "1999"^^xsd:gYear , "text"@en , 42 .',
-    "nested blank nodes": ":a :p [ :q [ :r [ :s :b ] ] ] .",
-    "behind a blank node": ":b :p [ :q :a ] .",
-    "a cycle of blank nodes": ":a :p _:l . _:l :next _:r . _:r :next _:l .",
-    "noise": ":a rdfs:seeAlso :b ; a :C .",
-}
+    "one triple": ":a :p :b .", "a loop": ":a :p :a .", "literals": ':a :p "1999"^^xsd:gYear , "text"@en , 42 .',
+    "nested blank nodes": ":a :p [ :q [ :r [ :s :b ] ] ] .", "behind a blank node": ":b :p [ :q :a ] .",
+    "a cycle of blank nodes": ":a :p _:l . _:l :next _:r . _:r :next _:l .", "noise": ":a rdfs:seeAlso :b ; a :C .",
+}  # fmt: skip
 
 
 def test_a_graph_with_next_to_nothing_in_it(method: str) -> None:

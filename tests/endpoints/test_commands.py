@@ -232,10 +232,8 @@ async def counting_and_hanging(exchange: Exchange) -> None:
 def test_U15_the_time_of_a_question_ends_whatever_it_asks() -> None:
     curie = (DBR + "Marie_Curie",)
     for behaviour, entities in (
-        (counting_and_hanging, ()),
-        (hangs, curie),
-        (counting_and_hanging, ("Marie Curie",)),
-    ):
+        (counting_and_hanging, ()), (hangs, curie), (counting_and_hanging, ("Marie Curie",)),
+    ):  # fmt: skip
         with FaultServer(behaviour) as server, faults.taking(less_than=15):
             known = kgsparql.open(server.url, embedder="none")
             with pytest.raises(BudgetExceededError) as caught:

@@ -147,12 +147,10 @@ def test_the_time_for_what_is_owed_begins_when_the_end_is_seen() -> None:
 
 
 QUESTIONS = [
-    "Which laureates were born in Warsaw?",
-    "How many laureates were born after 1900?",
-    "Which country has the most laureates?",
-    "List the laureates without a spouse.",
+    "Which laureates were born in Warsaw?", "How many laureates were born after 1900?",
+    "Which country has the most laureates?", "List the laureates without a spouse.",
     "How many laureates were born in each country?",
-]
+]  # fmt: skip
 
 
 @pytest.fixture

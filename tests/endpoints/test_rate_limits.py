@@ -127,9 +127,8 @@ def test_waiting_counts_as_the_time_of_the_question_and_the_error_says_so() -> N
     busy = threading.Thread(target=graph.select, args=(ALL,))
     busy.start()
     in_time: list[Callable[[Usage], KnowledgeGraph]] = [
-        lambda usage: MeteredGraph(graph, usage, lambda _: None),
-        graph.within,
-    ]
+        lambda usage: MeteredGraph(graph, usage, lambda _: None), graph.within,
+    ]  # fmt: skip
     try:
         assert came.wait(10)
         for limited in in_time:

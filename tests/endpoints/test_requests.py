@@ -132,10 +132,8 @@ def test_a_graph_of_one_question_ends_with_it_and_shares_what_was_found() -> Non
     with FaultServer(hangs) as server:
         graph = EndpointGraph(server.url)
         for asked in (
-            lambda view: view.select(ALL),
-            lambda view: view.fingerprint,
-            lambda view: view.may_repeat_triples,
-        ):
+            lambda view: view.select(ALL), lambda view: view.fingerprint, lambda view: view.may_repeat_triples,
+        ):  # fmt: skip
             with pytest.raises(BudgetExceededError):
                 asked(graph.within(Usage(Budget(max_seconds=0.3))))
             with pytest.raises(EndpointTimeoutError):

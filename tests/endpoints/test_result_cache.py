@@ -49,12 +49,10 @@ def test_a_result_is_used_again_by_another_run(file: Path) -> None:
 def test_what_a_profile_wants_kept_is_unless_large_or_secret(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultServer(results(SELECT_JSON)) as server:
         for where, profile, most_bytes in (
-            ("http://{}", replace(PUBLIC, keep_s=0.0), 10_000),
-            ("http://me:secret1@{}", PUBLIC, 10_000),
-            ("http://{}?apikey=secret1", PUBLIC, 10_000),
-            ("http://{}", PUBLIC, 100),
+            ("http://{}", replace(PUBLIC, keep_s=0.0), 10_000), ("http://me:secret1@{}", PUBLIC, 10_000),
+            ("http://{}?apikey=secret1", PUBLIC, 10_000), ("http://{}", PUBLIC, 100),
             ("http://{}", replace(PUBLIC, is_public=False), 10_000),
-        ):
+        ):  # fmt: skip
             monkeypatch.setattr(recorded, "MOST_REPLY_BYTES", most_bytes)
             before, url = len(server.requests), where.format(server.url.removeprefix("http://"))
             assert asked(url, file, profile) == asked(url, file, profile)
@@ -64,13 +62,11 @@ def test_what_a_profile_wants_kept_is_unless_large_or_secret(file: Path, monkeyp
 
 
 BAD: dict[str, bytes] = {
-    "cut": reply(SELECT_JSON[:-20]),
-    "E09 206": reply(SELECT_JSON, status="206 Partial Content"),
+    "cut": reply(SELECT_JSON[:-20]), "E09 206": reply(SELECT_JSON, status="206 Partial Content"),
     "E09 SQL state": reply(SELECT_JSON, headers=["X-SQL-State: S1TAT"]),
     "E04 a page": reply(b"<html>come back later</html>", type="text/html"),
-    "E14 forbidden": reply(b"no", status="403 Forbidden", type="text/plain"),
-    "an ASK's": reply(ASK_JSON),
-}
+    "E14 forbidden": reply(b"no", status="403 Forbidden", type="text/plain"), "an ASK's": reply(ASK_JSON),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)

@@ -174,10 +174,9 @@ def test_union_gives_each_arm_its_own_values_and_limit(graph: KnowledgeGraph) ->
 
 def test_union_hoists_prefixes_and_leaves_out_arms_bound_to_nothing(graph: KnowledgeGraph) -> None:
     arms = [
-        Query.load("types").bind(entity=[ex("marie")]),
-        Query.load("types").bind(entity=[]),
+        Query.load("types").bind(entity=[ex("marie")]), Query.load("types").bind(entity=[]),
         Query.load("links_forward").bind(entity=[ex("pierre")], predicate=[ex("award")]),
-    ]
+    ]  # fmt: skip
     query = Query.union(arms)
     assert query.text.count("PREFIX rdf:") == 1
     assert values(graph, query, "entity") == {(ex("marie"),), (ex("pierre"),)}

@@ -100,9 +100,8 @@ def test_only_plans_of_options_are_run(address: str) -> None:
     name = asked(address, BORN)
     status, found = sent(address, "GET", f"/api/runs/{name}/chips")
     assert (status, [one["kind"] for one in found["chips"]]) == (
-        200,
-        ["item", "predicate", "direction", "class", "condition"],
-    )
+        200, ["item", "predicate", "direction", "class", "condition"],
+    )  # fmt: skip
     _, offered = sent(address, "GET", f"/api/runs/{name}/chips/0")
     plan = next(one["plan"] for one in offered["options"] if one["words"] == "Paris")
     status, run = sent(address, "POST", "/api/ask", {"question": "", "plan": plan})

@@ -359,9 +359,8 @@ def test_a_dataset_is_named_by_its_file_or_iri_and_another_is_not_found(address:
     query = kgsparql.render(kgsparql.open(NOBEL, embedder="none").ask(question), "sparql")
     for name in (str(NOBEL), NOBEL.as_uri()):
         assert answered(address, dataset=name, question=question) == (
-            200,
-            {"dataset": name, "question": question, "query": query},
-        )
+            200, {"dataset": name, "question": question, "query": query},
+        )  # fmt: skip
     status, reply = answered(address, dataset="https://example.org/other", question=question)
     assert (status, reply["error"]["code"]) == (404, "E_NOT_FOUND")
     assert NOBEL.as_uri() in reply["error"]["hint"]

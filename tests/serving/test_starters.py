@@ -29,10 +29,9 @@ def graph_with(*triples: tuple[str, str, str | Literal]) -> KnowledgeBase:
 
 def test_there_is_one_of_each_sort_and_it_is_answered_rightly(nobel: KnowledgeBase) -> None:
     rights: dict[str, object] = {
-        "Who are the children of Albert Einstein?": {"Hans Albert Einstein"},
-        "Which people were born in Paris?": None,
+        "Who are the children of Albert Einstein?": {"Hans Albert Einstein"}, "Which people were born in Paris?": None,
         "How many people are there?": None,
-    }
+    }  # fmt: skip
     questions = example_questions(nobel)
     assert questions == tuple(rights)
     for question, right in rights.items():

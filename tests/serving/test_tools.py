@@ -19,14 +19,10 @@ from tests.scripted import Player
 from tests.world import FIXTURES, graph_of, known
 
 CALLS = {
-    "ask": {"question": "Where was Marie Curie born?"},
-    "find": {"text": "Curie"},
-    "show": {"entity": "Marie Curie"},
-    "paths": {"start": "Marie Curie", "end": "Niels Bohr"},
-    "plan": {"question": "How many Nobel laureates are there?"},
-    "query": {"sparql": "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "limit": 3},
-    "info": {},
-}
+    "ask": {"question": "Where was Marie Curie born?"}, "find": {"text": "Curie"}, "show": {"entity": "Marie Curie"},
+    "paths": {"start": "Marie Curie", "end": "Niels Bohr"}, "plan": {"question": "How many Nobel laureates are there?"},
+    "query": {"sparql": "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "limit": 3}, "info": {},
+}  # fmt: skip
 
 
 TWO_SPRINGFIELDS = (
@@ -258,11 +254,9 @@ def test_texts_of_the_graph_are_short_without_control_characters() -> None:
     hostile = r"\u001b[31mred\u202e\u0000 <script>"
     toolbox = toolbox_of(f':a rdfs:label "{hostile}"@en ; :p "{hostile}" ; :q "{"long " * 10_000}" .')
     calls = {
-        "show": {"entity": "<http://example.org/a>"},
-        "query": {"sparql": "SELECT * { ?s ?p ?o }"},
-        "find": {"text": "red"},
-        "ask": {"question": "What is p of red?", "entities": ["<http://example.org/a>"]},
-    }
+        "show": {"entity": "<http://example.org/a>"}, "query": {"sparql": "SELECT * { ?s ?p ?o }"},
+        "find": {"text": "red"}, "ask": {"question": "What is p of red?", "entities": ["<http://example.org/a>"]},
+    }  # fmt: skip
     for name, arguments in calls.items():
         text = json.dumps(toolbox.call_tool(name, arguments), ensure_ascii=False)
         assert "red" in text

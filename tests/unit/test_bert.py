@@ -17,15 +17,11 @@ pytestmark = pytest.mark.skipif(
 
 # Texts and the first two numbers of their vectors, as torch makes them.
 SAMPLE = {
-    "": (-0.1188, 0.0483),
-    "a": (-0.0364, 0.0347),
-    "Where was Marie Curie born?": (-0.028, 0.0299),
-    "directed by / starring": (-0.0816, -0.0203),
-    "NASA's 1969 mission: Apollo-11!": (-0.0688, 0.0438),
-    "word " * 40: (0.0297, -0.0443),
-    "Łódź, Besançon, 東京, e\N{COMBINING ACUTE ACCENT} \N{ROCKET}": (0.0764, 0.0694),
+    "": (-0.1188, 0.0483), "a": (-0.0364, 0.0347), "Where was Marie Curie born?": (-0.028, 0.0299),
+    "directed by / starring": (-0.0816, -0.0203), "NASA's 1969 mission: Apollo-11!": (-0.0688, 0.0438),
+    "word " * 40: (0.0297, -0.0443), "Łódź, Besançon, 東京, e\N{COMBINING ACUTE ACCENT} \N{ROCKET}": (0.0764, 0.0694),
     "a text longer than what the model reads " * 60: (0.043, -0.0318),
-}
+}  # fmt: skip
 EMBED = """
 import sys
 from kgsparql.models.embedders import open_embedder

@@ -56,9 +56,8 @@ def test_a_model_chooses_by_number_the_highest_score_first() -> None:
     reply = Text({"choices": [{"n": 2, "score": 0.3}, {"n": 1, "score": 0.9}]})
     chosen, events, server = chosen_by_model([reply], candidates())
     assert [(c.candidate.text, c.score, c.chosen_by) for c in chosen] == [
-        ("place of birth", 0.9, "model"),
-        ("worked at", 0.3, "model"),
-    ]
+        ("place of birth", 0.9, "model"), ("worked at", 0.3, "model"),
+    ]  # fmt: skip
     (told,) = [event for event in events if isinstance(event, CandidatesChosen)]
     assert (told.chosen_by, told.kept, told.pruned) == ("scripted-model", ("place of birth", "worked at"), 2)
     assert told.pruned_texts == ("spouse", "doctoral advisor")

@@ -37,15 +37,11 @@ FLEET = """
     ("Which trams were built before 1990?", ["Gull", "Rook"]),
     ("What is the total number of seats of the trams?", ["128"]),
     ("Which tram has the most seats?", ["Rook"]),
+    ("Which tram has the fleet number T.4/019?", None),  # a code that nothing has is no number and no other code
+    ("Who has the badge number 00510?", None),
+    ("What is KL-301?", None),
 ])  # fmt: skip
-def test_codes_are_names_and_numbers_stay_numbers(question: str, answers: list[str]) -> None:
+def test_codes_are_names_and_numbers_stay_numbers(question: str, answers: list[str] | None) -> None:
     answer = known(FLEET).ask(question)
-    said = sorted(one.label for one in answer.best)
-    assert (answer.sure, said) == (True, answers), (answer.text, answer.gaps)
-
-
-@pytest.mark.parametrize(
-    "question", ["Which tram has the fleet number T.4/019?", "Who has the badge number 00510?", "What is KL-301?"]
-)
-def test_a_code_that_nothing_has_is_no_number_and_no_other_code(question: str) -> None:
-    assert not known(FLEET).ask(question).sure
+    assert answer.sure is (answers is not None), (answer.text, answer.gaps)
+    assert answers in (None, sorted(one.label for one in answer.best)), answer.text

@@ -215,9 +215,8 @@ def test_hostile_texts_leave_no_control_characters(tmp_path: Path) -> None:
     asked = [question("q1\"'><b>", text=f"Who? {evil}", type_=evil), question("q2", text="[link](javascript:alert(1))")]
     item = RecordedEvidence("P1", ((iri("a"), iri("b"), f'"{evil}"'),))
     methods = {
-        "good": given("good", "rr", asked),
-        "bad": given("bad", "ww", asked, evidence=[item]),
+        "good": given("good", "rr", asked), "bad": given("bad", "ww", asked, evidence=[item]),
         "lost": given("lost", "00", asked, error=("E_MODEL", evil)),
-    }
+    }  # fmt: skip
     found = [only(made_run(tmp_path / "\x1b[31mR", asked, methods, dataset=f"films {evil}", model=evil))]
     assert "\x1b" not in comparison_text(found)

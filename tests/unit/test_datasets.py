@@ -92,17 +92,14 @@ def test_texts_are_cleaned_and_only_line_feeds_end_lines(written: Any) -> None:
 BROKEN: list[tuple[object, str]] = [
     ('{"id": "x", "question": \n', "Invalid JSON"),
     ('{"id": "x", "question": "\\ud800?", "answers": ["a"]}\n', "hex escape"),
-    ("[" * 100_000 + "\n", "recursion limit"),
-    ('{"id": "x", "hops": ' + "9" * 5000 + "}\n", "Invalid JSON"),
-    (entry(question=""), "empty"),
-    (entry(question="x" * 4001), "4,001 characters"),
-    (entry(id=["x"]), "id: Input should be a valid string"),
-    (entry(answer_iris=["Bonn"]), "not a valid IRI"),
+    ("[" * 100_000 + "\n", "recursion limit"), ('{"id": "x", "hops": ' + "9" * 5000 + "}\n", "Invalid JSON"),
+    (entry(question=""), "empty"), (entry(question="x" * 4001), "4,001 characters"),
+    (entry(id=["x"]), "id: Input should be a valid string"), (entry(answer_iris=["Bonn"]), "not a valid IRI"),
     (entry(topic_entities=[{"label": "Bonn"}]), "topic_entities.0.iri: Field required"),
     (entry(hops=-1), "hops: Input should be greater"),
     (entry(golden_triples=[{"s": "a", "p": "b", "o": "c"}]), "not a triple: a b c"),
     ({"id": "x", "question": "Why?"}, "no answers, and no SPARQL"),
-]
+]  # fmt: skip
 
 
 def test_a_line_that_cannot_be_used_is_a_problem_with_its_number(written: Any) -> None:

@@ -65,14 +65,11 @@ def test_results_are_those_of_the_portable_queries(quads: list[ox.Quad], languag
     elsewhere = Measured(graph)
     assert not elsewhere.is_embedded
     looks: list[Callable[[KnowledgeGraph], object]] = [
-        lambda g: neighbours(g, ENTITIES),
-        lambda g: neighbours(g, ENTITIES[:1], direction="inverse", limit=1),
-        lambda g: labels(g, [*ENTITIES, *PREDICATES], languages=languages),
-        lambda g: predicates(g, ENTITIES),
-        lambda g: descriptions(g, ENTITIES, languages=languages),
-        lambda g: texts(g, ENTITIES, languages=languages),
+        lambda g: neighbours(g, ENTITIES), lambda g: neighbours(g, ENTITIES[:1], direction="inverse", limit=1),
+        lambda g: labels(g, [*ENTITIES, *PREDICATES], languages=languages), lambda g: predicates(g, ENTITIES),
+        lambda g: descriptions(g, ENTITIES, languages=languages), lambda g: texts(g, ENTITIES, languages=languages),
         lambda g: shortest_paths(g, ENTITIES[0], ENTITIES[1]),
-    ]
+    ]  # fmt: skip
     for look in looks:
         portable = look(elsewhere)
         assert look(graph) == portable

@@ -46,15 +46,12 @@ def nothing(reply: dict[str, Any]) -> None:
 
 
 WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
-    "fewer": lambda reply: reply["data"].pop(),
-    "the same index": lambda reply: reply["data"][-1].update(index=0),
+    "fewer": lambda reply: reply["data"].pop(), "the same index": lambda reply: reply["data"][-1].update(index=0),
     "no index": lambda reply: reply["data"][-1].pop("index"),
     "another length": lambda reply: reply["data"][-1].update(embedding=[1.0, 2.0]),
-    "nan": last([float("nan"), 1.0, 0.0]),
-    "infinity": last([float("inf"), 1.0, 0.0]),
-    "overflow": last([1e308, 1.0, 0.0]),
-    "null": last(None),
-}
+    "nan": last([float("nan"), 1.0, 0.0]), "infinity": last([float("inf"), 1.0, 0.0]),
+    "overflow": last([1e308, 1.0, 0.0]), "null": last(None),
+}  # fmt: skip
 
 
 def test_openai_vectors_are_of_unit_length_and_in_order() -> None:
@@ -96,13 +93,10 @@ def test_M17_U12_a_server_that_fails_is_an_error_that_helps_and_hides_the_key(mo
     canary = "sk-canary-0123456789abcdef"
     monkeypatch.setenv("OPENAI_API_KEY", canary)
     for reply, requests, cause, hint in (
-        (Cut(20, Altered(nothing)), 1, "E_LLM_PARTIAL", ""),
-        (Html(), 1, "E_LLM_FORMAT", "/v1"),
-        (Echo(401), 1, "E_AUTH", "OPENAI_API_KEY"),
-        (Status(429, {"Retry-After": "0"}), 3, "E_RATE", "wait 0 s"),
-        (Status(429, {"Retry-After": "86400"}), 1, "E_RATE", "wait 86,400 s"),
-        (Echo(500), 3, "E_MODEL", "try later"),
-    ):
+        (Cut(20, Altered(nothing)), 1, "E_LLM_PARTIAL", ""), (Html(), 1, "E_LLM_FORMAT", "/v1"),
+        (Echo(401), 1, "E_AUTH", "OPENAI_API_KEY"), (Status(429, {"Retry-After": "0"}), 3, "E_RATE", "wait 0 s"),
+        (Status(429, {"Retry-After": "86400"}), 1, "E_RATE", "wait 86,400 s"), (Echo(500), 3, "E_MODEL", "try later"),
+    ):  # fmt: skip
         with embedding([reply]) as (embedder, server):
             error = failure(embedder)
             assert error.detail["cause"] == cause

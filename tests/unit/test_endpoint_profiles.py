@@ -232,19 +232,16 @@ def test_lists_keep_their_order_and_noise_adds_up(file: Path) -> None:
 
 
 WRONG = {
-    "chunk_siz = 100": "a.chunk_siz: no such field",
-    "chunk_size = 0": "a.chunk_size: 0: a whole number above 0",
+    "chunk_siz = 100": "a.chunk_siz: no such field", "chunk_size = 0": "a.chunk_size: 0: a whole number above 0",
     "pause_s = inf": "a.pause_s: inf: a number of at least 0",
     'has_union = "true"': "a.has_union: true: a value of another type",
     'text_search = "lucene"': "a.text_search: lucene: one of none, bif:contains, ",
     'hosts = "e.org"': "a.hosts: e.org: a value of another type",
     'noise = ["dbo:x"]': "a.noise: .*: neither an IRI nor one with a prefix",
-    'engine = "virtuso"': "a.engine: virtuso: no such profile",
-    'engine = "a"': "a.engine: a: .* leads back here",
+    'engine = "virtuso"': "a.engine: virtuso: no such profile", 'engine = "a"': "a.engine: a: .* leads back here",
     'statuses = [{ status = 429, means = "busy" }]': "a.statuses: .* one of throttled, ",
-    'urls = ["https://me:secret@e.org/"]': "a.urls: ",
-    'urls = ["file:///etc/passwd"]': "a.urls: ",
-}
+    'urls = ["https://me:secret@e.org/"]': "a.urls: ", 'urls = ["file:///etc/passwd"]': "a.urls: ",
+}  # fmt: skip
 
 
 def test_what_no_profile_can_say_is_an_error_with_its_place(file: Path) -> None:

@@ -293,9 +293,8 @@ def test_a_statement_is_named_by_what_its_way_does_not_say() -> None:
     began = Hop(Triple(it, since, Literal("1999")))
     ways = [Path(ANN, (Hop(said[0]), began)), Path(job, (Hop(said[1], "inverse"), began))]
     assert [path_text(way, with_statements(named, [way], said)) for way in ways] == [
-        "Ann —held→ [mayor] —since→ 1999",
-        "mayor ←held— [Ann] —since→ 1999",
-    ]
+        "Ann —held→ [mayor] —since→ 1999", "mayor ←held— [Ann] —since→ 1999",
+    ]  # fmt: skip
 
 
 def test_names_are_in_natural_order_and_those_of_the_question_are_shown() -> None:

@@ -163,11 +163,9 @@ def test_every_term_gets_a_label_also_one_on_another_node() -> None:
     terms: list[Term] = [Literal("text", language="de"), Literal(3), BlankNode("b"), ex("a"), ex("a")]
     counting = CountingGraph(graph_of(":a rdfs:label 'A' ."))
     assert labels(counting, terms) == {
-        Literal("text", language="de"): Label("text", "de"),
-        Literal(3): Label("3"),
-        BlankNode("b"): Label("[]", derived=True),
-        ex("a"): Label("A"),
-    }
+        Literal("text", language="de"): Label("text", "de"), Literal(3): Label("3"),
+        BlankNode("b"): Label("[]", derived=True), ex("a"): Label("A"),
+    }  # fmt: skip
     assert len(counting.queries) == 1
     graph = graph_of(
         SKIPPING

@@ -86,13 +86,10 @@ def around(graph: KnowledgeGraph, terms: Sequence[IRI], _: Sequence[PropertyPath
     found = {
         "neighbours": neighbours(graph, terms, limit=50, skip=()).items,
         "predicates": predicates(graph, terms, skip=()).items,
-        "predicate_counts": list(predicate_counts(graph).items()),
-        "labels": labels(graph, terms),
-        "types": types(graph, terms),
-        "texts": texts(graph, terms).items,
-        "by_label": by_label(graph, "b"),
+        "predicate_counts": list(predicate_counts(graph).items()), "labels": labels(graph, terms),
+        "types": types(graph, terms), "texts": texts(graph, terms).items, "by_label": by_label(graph, "b"),
         "predicate_paths": predicate_paths(graph, terms[0], max_hops=3, skip=()).items,
-    }
+    }  # fmt: skip
     return {name: shown(some) for name, some in found.items()}
 
 
@@ -163,11 +160,10 @@ def test_what_is_computed_is_told_by_the_graph_that_alone_has_it_and_is_not_sure
     """One that all others say nothing about is computed as alone; of what two graphs have, things are counted alone."""
     films = ":jaws a :Film ; :by :ann . :alien a :Film ; :by :bob . :ann :born 1950 . :bob :born 1940 ."
     sets: dict[str, Any] = {
-        "count": Count(Instances(ex("Film"))),
-        "path": Ends(Instances(ex("Film")), PropertyPath.of(f"{EX}by")),
+        "count": Count(Instances(ex("Film"))), "path": Ends(Instances(ex("Film")), PropertyPath.of(f"{EX}by")),
         "best": Top(Ends(Instances(ex("Film")), PropertyPath.of(f"{EX}by")), Value(PropertyPath.of(f"{EX}born"))),
         "without": Minus(Instances(ex("Film")), Has(Instances(ex("Film")), PropertyPath.of(f"{EX}prize"))),
-    }
+    }  # fmt: skip
     alone = {name: run(plan, graph_of(films, name="alone")).rows for name, plan in sets.items()}
     for name, plan in sets.items():
         found = run(plan, two(films, ":x a :Book ; :price 3 ."))

@@ -65,10 +65,8 @@ def test_L04_every_format_packed_and_not_and_with_a_byte_order_mark(load: Load) 
     ):
         for name in (f"g.{suffix}" for suffix in suffixes.split()):
             for graph in (
-                load(f"{name}.gz", gzip.compress(data)),
-                load(name, data),
-                load(name, b"\xef\xbb\xbf" + data),
-            ):
+                load(f"{name}.gz", gzip.compress(data)), load(name, data), load(name, b"\xef\xbb\xbf" + data),
+            ):  # fmt: skip
                 assert [str(quad) for quad in graph.store] == ['<http://e.org/a> <http://e.org/p> "v"'], name
 
 
@@ -281,9 +279,7 @@ def laughs(levels: int) -> bytes:
 
 
 DECLARED = (
-    laughs(3),
-    laughs(8),
-    laughs(10),
+    laughs(3), laughs(8), laughs(10),
     b"<!DOCTYPE rdf:RDF [<!ENTITY a '" + b"x" * 100_000 + b"'>]>" + RDF + b"</rdf:RDF>",
     b"<!-- a -->" * 5000 + b"\n \t<?pi x?> <!DOCTYPE\n\n rdf:RDF \n\t[ <!ENTITY % a 'b'> ]>" + RDF + b"</rdf:RDF>",
     b"\xef\xbb\xbf<!DOCTYPE rdf:RDF [<!ENTITY a 'b'>]>" + RDF + b"</rdf:RDF>",
@@ -291,7 +287,7 @@ DECLARED = (
     b'<!DOCTYPE rdf:RDF SYSTEM "file:///etc/hostname">' + RDF + b"</rdf:RDF>",
     b'<!DOCTYPE rdf:RDF PUBLIC "x" "http://127.0.0.1:9/x.dtd">' + RDF + b"</rdf:RDF>",
     b'<!DOCTYPE rdf:RDF [<!ENTITY x SYSTEM "file:///etc/hostname">]>' + RDF + b"</rdf:RDF>",
-)
+)  # fmt: skip
 
 
 def test_L18_L19_document_type_definitions(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,11 +345,9 @@ def test_L45_a_link_to_what_may_take_for_ever_to_read_is_no_file(tmp_path: Path)
 def test_L23_L24_contexts_outside_the_file(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", None)
     for context in (
-        b'"http://127.0.0.1:9/context"',
-        b'"file:///etc/hostname"',
-        b'{"@version": 1.1, "@import": "http://127.0.0.1:9/context"}',
-        b'["http://127.0.0.1:9/context", {}]',
-    ):
+        b'"http://127.0.0.1:9/context"', b'"file:///etc/hostname"',
+        b'{"@version": 1.1, "@import": "http://127.0.0.1:9/context"}', b'["http://127.0.0.1:9/context", {}]',
+    ):  # fmt: skip
         data = b'{"@context": ' + context + b', "@id": "http://e.org/a", "http://e.org/p": "v"}'
         assert "into the file" in refused("E_EGRESS", load, "c.jsonld", data).hint
 

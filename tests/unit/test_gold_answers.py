@@ -70,13 +70,12 @@ def test_answers_are_filled_from_sparql_and_a_refused_query_says_why(rivers: Kno
 
 def test_foreign_sparql_is_checked_bounded_and_never_fatal(rivers: KnowledgeBase) -> None:
     refused = {
-        "SELECT ?x {": "line 1:",
-        "DROP ALL": "DROP is not run here",
+        "SELECT ?x {": "line 1:", "DROP ALL": "DROP is not run here",
         "SELECT ?x { SERVICE <http://e.org/> { ?x ?y ?z } }": "SERVICE is not run here",
         "CONSTRUCT { ?x ?y ?z } WHERE { ?x ?y ?z }": "CONSTRUCT has no answers",
         "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }": "more than 100,000 solutions",
         "SELECT ?x { " + "{" * 3000 + "}" * 3000 + " }": "deep",
-    }
+    }  # fmt: skip
     reasons = why_not(asked(*refused), rivers)
     for reason, wanted in zip(reasons.values(), refused.values(), strict=True):
         assert wanted in reason

@@ -22,19 +22,15 @@ from tests.scripted import ask, by_call, chose, reading_with
 from tests.world import FEYNMAN, FIXTURES, NOBEL, ROOT, XSD
 
 ASKED = {
-    "Where was Marie Curie born?": "fact",
-    "Which people were born in Warsaw?": "the other way",
-    "Who shared a prize with Marie Curie?": "there and back",
-    "How many Nobel laureates are there?": "count",
-    "Was Marie Curie born in Warsaw?": "yes or no",
-    "Is Marie Curie older than Pierre Curie?": "comparison",
-    "Who is the oldest laureate?": "superlative",
-    "Which laureates have no spouse?": "absence",
+    "Where was Marie Curie born?": "fact", "Which people were born in Warsaw?": "the other way",
+    "Who shared a prize with Marie Curie?": "there and back", "How many Nobel laureates are there?": "count",
+    "Was Marie Curie born in Warsaw?": "yes or no", "Is Marie Curie older than Pierre Curie?": "comparison",
+    "Who is the oldest laureate?": "superlative", "Which laureates have no spouse?": "absence",
     "List the laureates and their birth dates.": "two columns",
     "How many laureates were born in each country?": "groups",
     "How many years older is Pierre Curie than Marie Curie?": "difference",
     "What is the mass of Marie Curie?": "doubted",
-}
+}  # fmt: skip
 COLUMNS = {"two columns": 2, "groups": 2}
 
 
@@ -85,11 +81,9 @@ PREFIX schema: <http://schema.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX kgs: <https://w3id.org/kgsparql#> PREFIX sh: <http://www.w3.org/ns/shacl#>
 """
 COMPUTED = {
-    "computed": "How many children did Marie Curie have?",
-    "yes or no": "Was Linus Pauling born in Germany?",
-    "items": "Name the three oldest universities.",
-    "table": "For each author, the number of books.",
-}
+    "computed": "How many children did Marie Curie have?", "yes or no": "Was Linus Pauling born in Germany?",
+    "items": "Name the three oldest universities.", "table": "For each author, the number of books.",
+}  # fmt: skip
 UNKNOWN = "Who painted Xyzzyplugh?"
 
 

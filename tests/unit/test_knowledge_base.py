@@ -239,10 +239,9 @@ def of_store() -> tuple[ox.Store, Callable[[], None], Callable[[], None]]:
     store.load(path=str(NOBEL))
     zorblax = IRI(f"{D}Zorblax")
     return (
-        store,
-        lambda: store.load(WIZARD.encode(), ox.RdfFormat.TURTLE),
+        store, lambda: store.load(WIZARD.encode(), ox.RdfFormat.TURTLE),
         lambda: store.update(f"DELETE WHERE {{ {zorblax} ?p ?o }}"),
-    )
+    )  # fmt: skip
 
 
 def of_rdflib() -> tuple[rdflib.Graph, Callable[[], None], Callable[[], None]]:

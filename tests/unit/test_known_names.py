@@ -70,17 +70,13 @@ def test_names_in_iris_answer_as_labels_do() -> None:
     facts += ':z rdfs:label "Gävle" . :w rdfs:label "Gold Bow" .'
     knowledge = KnowledgeBase(graph_of(facts), embedder="none")
     for question, label in (
-        ("What is the place of birth of Ida Holm?", "Lund"),
-        ("Is Lund the place of birth of Ida Holm?", "true"),
-        ("Is Lund the place of birth of Jon Ek?", "false"),
-        ("Who received the award Gold Bow?", "Jon Ek"),
-    ):
+        ("What is the place of birth of Ida Holm?", "Lund"), ("Is Lund the place of birth of Ida Holm?", "true"),
+        ("Is Lund the place of birth of Jon Ek?", "false"), ("Who received the award Gold Bow?", "Jon Ek"),
+    ):  # fmt: skip
         answer = knowledge.ask(question)
         assert (answer.sure, [one.label for one in answer.best]) == (True, [label]), (
-            question,
-            answer.text,
-            answer.gaps,
-        )
+            question, answer.text, answer.gaps,
+        )  # fmt: skip
 
 
 def test_the_name_that_a_shape_gives_is_known_whichever_predicates_are_asked_about() -> None:

@@ -114,9 +114,8 @@ def test_a_graph_names_things_by_what_tells_them_apart_and_by_predicates_of_its_
         )
     )
     assert (texts_of(rows, "a"), texts_of(rows, "c")) == (
-        [("Ann", "label")],
-        [("Cy", "label"), ("Cyril", "alternative")],
-    )
+        [("Ann", "label")], [("Cy", "label"), ("Cyril", "alternative")],
+    )  # fmt: skip
     assert not any(row.text == "Dr." for row in rows)
     graph = graph_of(':P1 :heisst "Geburtsort" ; :used :p . :a :heisst "Anna" ; rdfs:label "Ann" ; :p 1 .')
     rows = read_labels(SayingHowItNames(graph, Naming((ex("heisst"),), (ex("used"),))))

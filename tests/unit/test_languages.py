@@ -121,9 +121,8 @@ def test_every_sentence_is_there_in_every_language(language: str) -> None:
 def test_words_of_a_question_are_those_that_were_asked(nobel: kgsparql.KnowledgeBase) -> None:
     born, unknown = (nobel.ask(q) for q in ("Wer wurde in Dänemark geboren?", "Welche Briefmarken hat Niels Bohr?"))
     assert (born.question, [link.mention.text for link in born.linked]) == (
-        "Wer wurde in Dänemark geboren?",
-        ["Dänemark"],
-    )
+        "Wer wurde in Dänemark geboren?", ["Dänemark"],
+    )  # fmt: skip
     assert unknown.gaps[0].words == "Briefmarken"
 
 

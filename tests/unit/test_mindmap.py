@@ -263,11 +263,9 @@ def test_known_mistake_11_mentions_are_linked_in_their_order_and_types_only_alon
     asked = ask(by_call(mentions=mentions), "What joins Marie Curie and Niels Bohr?")
     assert linked_labels(asked) == [link.mention.text for link in asked.answer.linked] == ["Niels Bohr", "Marie Curie"]
     for reply, fallbacks in (
-        (Text(mentioning()), []),
-        (Text("I am sorry, I can't."), ["mentions"]),
-        (Text(mentioning(("Zzyzx Qwrt", False))), []),
-        (Text(mentioning(("scientists", True), ("xqzw", False))), []),
-    ):
+        (Text(mentioning()), []), (Text("I am sorry, I can't."), ["mentions"]),
+        (Text(mentioning(("Zzyzx Qwrt", False))), []), (Text(mentioning(("scientists", True), ("xqzw", False))), []),
+    ):  # fmt: skip
         asked = ask(by_call(mentions=reply))
         assert linked_labels(asked) == ["Richard Feynman"], "by the words of the question"
         assert asked.fallbacks == fallbacks

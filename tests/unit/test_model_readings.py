@@ -118,13 +118,11 @@ PARCELS = """
 
 def test_the_kind_of_an_answer(nobel: KnowledgeBase) -> None:
     for question, kind in (
-        (CHILDREN, "number"),
-        ("Was Linus Pauling born in Germany?", "boolean"),
+        (CHILDREN, "number"), ("Was Linus Pauling born in Germany?", "boolean"),
         ("Which elements have an atomic number above 100?", "entities"),
-        ("When was the University of Pisa founded?", "date"),
-        ("What is the chemical symbol of radium?", "text"),
+        ("When was the University of Pisa founded?", "date"), ("What is the chemical symbol of radium?", "text"),
         ("Who painted Xyzzyplugh?", None),
-    ):
+    ):  # fmt: skip
         answer = nobel.ask(question)
         shown = answer_to_json(answer)
         assert (answer.type, answer.unit) == (shown["type"], shown["unit"]) == (kind, "")

@@ -54,21 +54,17 @@ STABLES = """
     ("Which races were held in Elm Yard?", ["Trot Cup"]),
     ("Which races took place in the stable with the lowest room?", ["Trot Cup"]),
     ("How many races took place in 2019?", ["1"]),
+    # what is not said is doubted
+    ("Which horses are older than 1990?", None),  # an age is no year
+    ("Which horses from Malta are older than average?", None),  # of which horses?
+    ("Which horses are older than the average room of the stables?", None),
+    ("Which stables refused a horse?", None),
+    ("Which races hired a horse?", None),  # a doping says more
+    ("Which trainers own a horse?", None),  # who rides it need not
 ])  # fmt: skip
-def test_numbers_and_verbs_are_read_by_what_they_are_of(question: str, answers: list[str]) -> None:
-    assert told(known(STABLES).ask(question)) == (True, answers)
-
-
-@pytest.mark.parametrize("question", [
-    "Which horses are older than 1990?",  # an age is no year
-    "Which horses from Malta are older than average?",  # of which horses?
-    "Which horses are older than the average room of the stables?",
-    "Which stables refused a horse?",
-    "Which races hired a horse?",  # a doping says more
-    "Which trainers own a horse?",  # who rides it need not
-])  # fmt: skip
-def test_what_is_not_said_is_doubted(question: str) -> None:
-    assert not known(STABLES).ask(question).sure
+def test_numbers_and_verbs_are_read_by_what_they_are_of(question: str, answers: list[str] | None) -> None:
+    is_sure, found = told(known(STABLES).ask(question))
+    assert found == answers if is_sure else answers is None
 
 
 def test_a_plan_with_the_number_of_others_is_read_as_it_was_written() -> None:

@@ -204,11 +204,9 @@ BROKEN = [
 BROKEN_OFF = [
     (Raw(b'{"choices": [', length=None), "E_LLM_PARTIAL", "cut off after 13 bytes"),
     (Raw(b'{"choices": []}', length=1_000, headers={"Connection": "close"}), "E_LLM_PARTIAL", "cut off"),
-    (Cut(25), "E_LLM_PARTIAL", "cut off"),
-    (Reset(25), "E_LLM_PARTIAL", "cut off"),
-    (Reset(), "E_LLM_PARTIAL", "did not begin"),
-    (HangUp(), "E_LLM_PARTIAL", "did not begin"),
-]
+    (Cut(25), "E_LLM_PARTIAL", "cut off"), (Reset(25), "E_LLM_PARTIAL", "cut off"),
+    (Reset(), "E_LLM_PARTIAL", "did not begin"), (HangUp(), "E_LLM_PARTIAL", "did not begin"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("on_sockets", [False, True])

@@ -36,12 +36,10 @@ _NUMBERS = [
     Literal("many"),
 ]
 _DATES = [
-    Literal("1966-03-01", datatype=IRI(XSD + "date")),
-    Literal("1966", datatype=IRI(XSD + "gYear")),
+    Literal("1966-03-01", datatype=IRI(XSD + "date")), Literal("1966", datatype=IRI(XSD + "gYear")),
     Literal("1966-02", datatype=IRI(XSD + "gYearMonth")),
-    Literal("2001-12-31T10:00:00Z", datatype=IRI(XSD + "dateTime")),
-    Literal("unknown"),
-]
+    Literal("2001-12-31T10:00:00Z", datatype=IRI(XSD + "dateTime")), Literal("unknown"),
+]  # fmt: skip
 _NAMES = [Literal("Blue Encoder"), Literal("red encoder", language="en"), Literal("Decoder")]
 
 

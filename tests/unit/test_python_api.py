@@ -48,11 +48,9 @@ def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase) -> N
 
 def test_values_are_those_of_python_and_an_answer_is_neither_true_nor_false(nobel: kgsparql.KnowledgeBase) -> None:
     expected = {
-        "How many children did Marie Curie have?": (2,),
-        "Was Marie Curie born in Paris?": (False,),
-        "When was Marie Curie born?": (date(1867, 11, 7),),
-        BORN: ("http://dbpedia.org/resource/Warsaw",),
-    }
+        "How many children did Marie Curie have?": (2,), "Was Marie Curie born in Paris?": (False,),
+        "When was Marie Curie born?": (date(1867, 11, 7),), BORN: ("http://dbpedia.org/resource/Warsaw",),
+    }  # fmt: skip
     for question, values in expected.items():
         found = nobel.ask(question)
         assert found.values == values
@@ -191,9 +189,8 @@ def test_named_graphs_and_blank_nodes_of_a_dataset_are_kept(store: str) -> None:
     dataset.add((rdflib.URIRef("http://e.org/a"), says, node))
     held = kgsparql.open(dataset).graph.store  # type: ignore[attr-defined]
     assert {(str(q.subject), str(q.object), str(q.graph_name)) for q in held} == {
-        ("_:b7", '"x"', "<http://e.org/g>"),
-        ("<http://e.org/a>", "_:b7", "DEFAULT"),
-    }
+        ("_:b7", '"x"', "<http://e.org/g>"), ("<http://e.org/a>", "_:b7", "DEFAULT"),
+    }  # fmt: skip
 
 
 def test_a_select_is_solutions_an_ask_true_or_false_and_a_construct_triples(nobel: kgsparql.KnowledgeBase) -> None:

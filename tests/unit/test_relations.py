@@ -165,12 +165,10 @@ def test_a_node_between_two_things_is_read_as_one_step(spelling: str) -> None:
     nodes = "\n".join(NODES[spelling].format(*pair, number=number) for number, pair in enumerate(pairs))
     knowledge = known(f"{PEOPLE}{described}\n{nodes}")
     for question, expected in (
-        ("Who is the advisor of Cy?", ["Ann"]),
-        ("Is Bob the advisor of Dora?", ["true"]),
-        ("Is Dora the advisor of Bob?", ["false"]),
-        ("Whose advisor is Ann?", ["Bob", "Cy"]),
+        ("Who is the advisor of Cy?", ["Ann"]), ("Is Bob the advisor of Dora?", ["true"]),
+        ("Is Dora the advisor of Bob?", ["false"]), ("Whose advisor is Ann?", ["Bob", "Cy"]),
         ("Which people have no advisor?", ["Ann", "Eve"]),
-    ):
+    ):  # fmt: skip
         answer = knowledge.ask(question)
         assert told(answer) == (True, expected), (question, answer.text)
         facts = [own.triple for item in answer.evidence for own in item.triples]

@@ -142,16 +142,13 @@ def test_it_has_an_end_and_rated_questions_stay_longest(tmp_path: Path, monkeypa
 
 
 RIGHT: list[tuple[dict[str, object], bool | None, list[str] | None, dict[str, object] | None]] = [
-    ({}, None, None, None),
-    ({}, False, None, None),
+    ({}, None, None, None), ({}, False, None, None),
     ({}, True, None, {"answers": ["Marie Curie"], "answer_iris": ["http://e.org/curie"]}),
-    ({"more_answers": 7}, True, None, None),
-    ({"answers": []}, True, None, None),
+    ({"more_answers": 7}, True, None, None), ({"answers": []}, True, None, None),
     ({"answers": [], "status": "not_in_graph"}, True, None, {"answers": []}),
     ({}, False, ["Pierre Curie", "Becquerel"], {"answers": ["Pierre Curie", "Becquerel"]}),
-    ({}, None, ["http://e.org/p"], {"answer_iris": ["http://e.org/p"]}),
-    ({}, False, [], {"answers": []}),
-]
+    ({}, None, ["http://e.org/p"], {"answer_iris": ["http://e.org/p"]}), ({}, False, [], {"answers": []}),
+]  # fmt: skip
 
 
 def test_the_right_answers_of_an_evaluation(tmp_path: Path) -> None:

@@ -127,11 +127,9 @@ def test_mistake_03_a_value_called_nobel_is_no_no() -> None:
         return next(n for n, text in numbered(body).items() if text == "award: Nobel Prize in Physics")
 
     replies: list[tuple[Reply | Script, set[str]]] = [
-        (lambda body: Text([place(body)]), {"1903"}),
-        (lambda body: Text({"choices": [place(body)]}), {"1903"}),
-        (NO, {"1903", "1911"}),
-        (Text([99]), {"1903", "1911"}),
-    ]
+        (lambda body: Text([place(body)]), {"1903"}), (lambda body: Text({"choices": [place(body)]}), {"1903"}),
+        (NO, {"1903", "1911"}), (Text([99]), {"1903", "1911"}),
+    ]  # fmt: skip
     for constraints, years in replies:
         asked = awards("in", constraints, "In which year did Marie receive the Nobel Prize in Physics?")
         assert (set(asked.labels), purposes(asked)) == (years, ["choices", "constraints", "answer"])

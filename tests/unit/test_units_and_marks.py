@@ -85,19 +85,15 @@ def _said(graph: str, question: str) -> str:
     (BOATS, "Which boats have a mast height of more than 80 feet?", "Brant; Coot"),
     (KITES, "Which kite has the greatest span?", "Kite Elm"),
     (KITES, "How many kites have a span of more than 1 m?", "2"),
+    # what cannot be converted is doubted
+    (LOADS, "Which load has the largest amount?", None),
+    (LOADS, "What is the total amount of the loads?", None),
+    (BOATS, "Which boats are longer than 11 kg?", None),
+    (BOATS.replace(" 8 ; qudt:unit unit:M", " 8"), "Which boat is the shortest?", None),
 ])  # fmt: skip
-def test_numbers_in_several_units_are_compared_in_one(graph: str, question: str, said: str) -> None:
-    assert _said(graph, question) == said
-
-
-@pytest.mark.parametrize(("graph", "question"), [
-    (LOADS, "Which load has the largest amount?"),
-    (LOADS, "What is the total amount of the loads?"),
-    (BOATS, "Which boats are longer than 11 kg?"),
-    (BOATS.replace("qudt:numericValue 8 ; qudt:unit unit:M", "qudt:numericValue 8"), "Which boat is the shortest?"),
-])  # fmt: skip
-def test_what_cannot_be_converted_is_doubted(graph: str, question: str) -> None:
-    assert _said(graph, question).startswith("?")
+def test_numbers_in_several_units_are_compared_in_one(graph: str, question: str, said: str | None) -> None:
+    found = _said(graph, question)
+    assert found.startswith("?") if said is None else found == said
 
 
 def test_the_unit_of_each_number_is_read_of_the_graph() -> None:

@@ -109,10 +109,8 @@ def test_random_texts_never_reach_a_server(server: tuple[int, list[str]]) -> Non
         f"PREFIX a: <http://x:> PREFIX b: <http://y/> PREFIX SERVICE: <http://z/> PREFIX s: {where} PREFIX : {where} "
     )
     middles = (
-        f"SERVICE {where} {{?x ?y ?z}}",
-        "SERVICE:{?x ?y ?z}",
-        f"BIND({where} AS ?v) ?s ?p a:SERVICE?v{{?x ?y ?z}}",
-    )
+        f"SERVICE {where} {{?x ?y ?z}}", "SERVICE:{?x ?y ?z}", f"BIND({where} AS ?v) ?s ?p a:SERVICE?v{{?x ?y ?z}}",
+    )  # fmt: skip
     choose = random.Random(0)  # noqa: S311 - the same texts every time
     passed = 0
     for _ in range(10_000):
@@ -128,19 +126,15 @@ def test_random_texts_never_reach_a_server(server: tuple[int, list[str]]) -> Non
 
 def test_Q12_what_is_too_much_or_ends_the_process_that_parses_it_is_refused_at_once() -> None:
     for text, limit in (
-        ("ASK " + "{" * 5000 + "}" * 5000, "depth"),
-        ("ASK { FILTER(" + "(" * 5000 + "1" + ")" * 5000 + ") }", "depth"),
+        ("ASK " + "{" * 5000 + "}" * 5000, "depth"), ("ASK { FILTER(" + "(" * 5000 + "1" + ")" * 5000 + ") }", "depth"),
         ("ASK { <http://e.org/a> " + "|".join(["rdf:type"] * 20_000) + " ?o }", "tokens"),
         ("ASK { FILTER(" + "||".join(["true"] * 50_000) + ") }", "tokens"),
         ("ASK { ?s ?p " + "[ ?p " * 200 + "]" * 200 + " }", "depth"),
-        ("ASK { ?s ?p " + "(" * 200 + ")" * 200 + " }", "depth"),
-        ("ASK { FILTER(" + "!" * 5000 + "1) }", "depth"),
-        ("ASK { FILTER(" + "- " * 200 + "1) }", "depth"),
-        ("ASK { ?s " + "^" * 200 + "a ?o }", "depth"),
+        ("ASK { ?s ?p " + "(" * 200 + ")" * 200 + " }", "depth"), ("ASK { FILTER(" + "!" * 5000 + "1) }", "depth"),
+        ("ASK { FILTER(" + "- " * 200 + "1) }", "depth"), ("ASK { ?s " + "^" * 200 + "a ?o }", "depth"),
         ("ASK { ?s ?p " + "<<( ?s ?p " * 200 + "1" + " )>>" * 200 + " }", "depth"),
-        ("ASK { VALUES ?s { " + "1 " * 20_000 + "} }", "tokens"),
-        ("ASK { ?s ?p '" + "x" * 2_000_000 + "' }", "length"),
-    ):
+        ("ASK { VALUES ?s { " + "1 " * 20_000 + "} }", "tokens"), ("ASK { ?s ?p '" + "x" * 2_000_000 + "' }", "length"),
+    ):  # fmt: skip
         started = time.process_time()
         with pytest.raises(LimitError) as refused:
             check(text)

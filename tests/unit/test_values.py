@@ -88,19 +88,15 @@ def _said(graph: str, question: str) -> str:
     (TOOLS, "What is the definition of adze?", "An axe with its blade across the handle."),
     (TOOLS, "What is the definition of tool?", "A thing that is held in the hand to do work."),
     (TOOLS, "What is the scope note of awl?", "Use for leather work only."),
+    # what may be of any length is not compared for sure: a number without a unit, days and years
+    (FERRIES, "Which ferries have a crossing time over 100?", None),
+    (PERMITS, "Which permit has the longest validity?", None),
+    (PERMITS, "Which permits have a validity over 100 days?", None),
+    (PERMITS, "Is the validity of Permit Oak longer than the validity of Permit Elm?", None),
 ])  # fmt: skip
-def test_values_are_compared_by_what_they_say(graph: str, question: str, said: str) -> None:
-    assert _said(graph, question) == said
-
-
-@pytest.mark.parametrize(("graph", "question"), [
-    (FERRIES, "Which ferries have a crossing time over 100?"),  # a number without a unit
-    (PERMITS, "Which permit has the longest validity?"),  # days and years
-    (PERMITS, "Which permits have a validity over 100 days?"),
-    (PERMITS, "Is the validity of Permit Oak longer than the validity of Permit Elm?"),
-])  # fmt: skip
-def test_what_may_be_of_any_length_is_not_compared_for_sure(graph: str, question: str) -> None:
-    assert _said(graph, question).startswith("?")
+def test_values_are_compared_by_what_they_say(graph: str, question: str, said: str | None) -> None:
+    found = _said(graph, question)
+    assert found.startswith("?") if said is None else found == said
 
 
 def test_a_number_is_no_time() -> None:

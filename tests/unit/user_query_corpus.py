@@ -3,21 +3,14 @@
 from collections.abc import Iterator
 
 WORDS = {
-    "SERVICE": "SELECT * {{ {} <http://e.org/sparql> {{ ?s ?p ?o }} }}",
-    "LOAD": "{} <http://e.org/data.ttl>",
-    "FROM": "SELECT * {} <http://e.org/g> {{ ?s ?p ?o }}",
-    "NAMED": "SELECT * FROM {} <http://e.org/g> {{ ?s ?p ?o }}",
-    "INSERT": "{} DATA {{ <http://e.org/s> <http://e.org/p> 1 }}",
-    "DELETE": "{} WHERE {{ ?s ?p ?o }}",
-    "CLEAR": "{} ALL",
-    "DROP": "SELECT * {{ ?s ?p ?o }} ; {} ALL",
-    "CREATE": "{} GRAPH <http://e.org/g>",
-    "COPY": "{} <http://e.org/a> TO <http://e.org/b>",
-    "MOVE": "{} <http://e.org/a> TO <http://e.org/b>",
-    "ADD": "{} <http://e.org/a> TO DEFAULT",
-    "WITH": "{} <http://e.org/g> DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o }}",
+    "SERVICE": "SELECT * {{ {} <http://e.org/sparql> {{ ?s ?p ?o }} }}", "LOAD": "{} <http://e.org/data.ttl>",
+    "FROM": "SELECT * {} <http://e.org/g> {{ ?s ?p ?o }}", "NAMED": "SELECT * FROM {} <http://e.org/g> {{ ?s ?p ?o }}",
+    "INSERT": "{} DATA {{ <http://e.org/s> <http://e.org/p> 1 }}", "DELETE": "{} WHERE {{ ?s ?p ?o }}",
+    "CLEAR": "{} ALL", "DROP": "SELECT * {{ ?s ?p ?o }} ; {} ALL", "CREATE": "{} GRAPH <http://e.org/g>",
+    "COPY": "{} <http://e.org/a> TO <http://e.org/b>", "MOVE": "{} <http://e.org/a> TO <http://e.org/b>",
+    "ADD": "{} <http://e.org/a> TO DEFAULT", "WITH": "{} <http://e.org/g> DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o }}",
     "USING": "DELETE {{ ?s ?p ?o }} {} <http://e.org/g> WHERE {{ ?s ?p ?o }}",
-}
+}  # fmt: skip
 """A forbidden word, and a text in which it does what it is forbidden for."""
 
 
