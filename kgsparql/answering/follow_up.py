@@ -193,7 +193,9 @@ def _take_up_several(session: Session, before: Before) -> None:
             session.translation, session.reworded = (made, None) if session.translation is not None else (None, made)
             names = [printable(one, 60) for one in session.labels(members).values()]
             told = "; ".join(names if len(names) <= MOST_NAMES else [*names[:_NAMED], f"… ({len(names)})"])
-            told = session.say(_TAKEN).format(said, told) if said else session.say(_ASKED_OF).format(told)
+            spoken = rules(own.language)
+            is_said = not {*re.findall(r"\w+", said.lower())}.isdisjoint(spoken.sets | spoken.possessives)
+            told = session.say(_TAKEN).format(said, told) if is_said else session.say(_ASKED_OF).format(told)
             session.notes.append(told, code="follow_up")
 
 
@@ -240,10 +242,6 @@ class _Completion:
         opening = next((one for one in self.rules.openings if re.match(rf"{re.escape(one)}(?!\w)", low)), "")
         text = begun[len(opening) :].lstrip(" ,") if opening else question
         bare = text.rstrip(" ?.!¿¡").lstrip("¿¡ ")
-        if self.before.several is not None and (at := self._end_of_plural_verb(bare)):
-            they = max(self.rules.sets)  # which may be left out
-            place = at if " " in bare[:at] else len(bare)
-            return Completed(f"¿{bare[:place]} {they}{bare[place:]}?")
         filled = self._with_names(text)
         if opening and filled.taken and _OF_SOMETHING.match(self.before.question):  # and its homepage?
             return replace(filled, text=f"What is {filled.text.rstrip(' ?.!')}?")
@@ -257,18 +255,6 @@ class _Completion:
         if filled.taken:
             return filled
         return Completed(text if opening and len(bare.split()) > 1 else question)
-
-    def _end_of_plural_verb(self, text: str) -> int:
-        """Return where the verb ends whose subject is not said, and is several things; 0 for none."""
-        words = list(re.finditer(r"\w+", text.lower()))
-        verb = (
-            words[next((at for at, one in enumerate(words) if one[0] not in self.rules.asking), 0)] if words else None
-        )
-        if not self.rules.drops or verb is None or self._names_somebody(text[: verb.start()]):
-            return 0
-        is_plural = verb[0].endswith(glossary(self.language).endings["plural"])
-        is_followed = any(one[0] in self.rules.sets | self.rules.subjects_follow for one in words)
-        return verb.end() if is_plural and not is_followed else 0
 
     def _told_sentence(self, sentence: str, *values: str) -> str:
         return said_in(self.language).get(sentence, sentence).format(*values)
@@ -361,6 +347,8 @@ class _Completion:
             if len(words) > 1 or first[0].lower() not in self.rules.asking or len(first) < 2:
                 if not self.rules.drops or len(words) == 1 or text != said:
                     return None
+                if words[-1].endswith(glossary(self.language).endings["plural"]):  # ¿y dónde murieron?
+                    return Completed(text)
                 whom = self._name_of_pronoun(next(iter(self.rules.persons)), is_owner=False)  # ¿y dónde murió?
                 return (
                     None

@@ -87,14 +87,12 @@ def example_questions(knowledge: KnowledgeBase) -> tuple[str, ...]:
     labels = knowledge.labels({term for fact in facts for term in (fact.subject, fact.object, fact.kind) if term})
     sizes = Counter[Term | None](fact.kind for fact in facts)
     sizes.update(degrees(graph, iris_in(dict.fromkeys(end for fact in facts for end in (fact.subject, fact.object)))))
-    listed = [*_list_starters(facts, labels, sizes)]
-    counted = (
-        _Starter(one.text.replace("Which", "How many", 1), Count(one.plan))
-        for one in listed[::-1]
-        if isinstance(one.plan, Has)
-    )
     found: list[str] = []
-    for sort in (_lookup_starters(facts, labels, sizes), listed, [*_count_starters(knowledge), *counted]):
+    for sort in (
+        _lookup_starters(facts, labels, sizes),
+        _list_starters(facts, labels, sizes),
+        _count_starters(knowledge),
+    ):
         tried = islice(dict.fromkeys(sort), _TRIES)
         found += islice((one.text for one in tried if _is_answered(one, knowledge)), 1)
     return tuple(found)
