@@ -78,10 +78,11 @@ class Passages:
         """Note that documents were indexed for another state of this graph, but not for this one; else empty."""
         own = self._kept_file if self._source and not self._kept_head else None
         others = own.parent.parent.glob(f"*/{PASSAGES}") if own else ()
-        if not any(_head_of(file).get("source") == self._source for file in others):
+        of_old = own.parent.parent.glob("*/passages/*.json") if own else ()  # which 0.2 wrote
+        if not any(_head_of(file).get("source") == self._source for file in others) and not any(of_old):
             return ""
         return (
-            "documents were indexed with an earlier state of this graph, or another of its name; for this one run: "
+            "documents were indexed with an earlier state or version, or another graph of its name; for this one run: "
             f"kgsparql index -k {shlex.quote(printable(self._source, 200))} --text DIR"
         )
 

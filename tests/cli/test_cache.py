@@ -258,5 +258,13 @@ def test_a_graph_that_changed_says_that_its_documents_must_be_indexed_again(run:
     assert run("index", "-k", graph, "--embedder", "none", "--text", texts).exit_code == 0
     graph.write_text(f"{triple}<http://e.org/a> <http://e.org/p> 1 .\n", encoding="utf-8")
     result = run("ask", "Where was Ann Alpha?", "-k", graph, "-r", "entity", "--embedder", "none")
-    assert "documents were indexed with an earlier state of this graph" in result.stdout
+    assert "documents were indexed with an earlier state or version" in result.stdout
     assert "here" not in result.stdout.split("Notes")[0]
+
+
+def test_documents_that_0_2_indexed_are_said_to_be_indexed_again(run: Run, tmp_path: Path) -> None:
+    of_0_2 = tmp_path / "index" / "labels" / "old" / "passages"
+    of_0_2.mkdir(parents=True)
+    (of_0_2 / "kgsparql-index.json").write_text("{}")
+    kept = ("-k", NOBEL, "--embedder", "none", "--index", tmp_path / "index")
+    assert "--text DIR" in run("ask", "Where was Marie Curie born?", "-r", "entity", *kept).stdout
