@@ -250,7 +250,7 @@ def test_documents_of_another_state_of_the_graph_are_told_of(tmp_path: Path, wri
     assert first.indexes.passages.note == ""
     passages = kgsparql.open(named("Anna"), embedder="none").indexes.passages
     assert len(passages) == 0
-    assert "indexed with an earlier state of this graph" in passages.note
+    assert "indexed with an earlier state or version" in passages.note
     assert "--text DIR" in passages.note
 
 
