@@ -81,8 +81,7 @@ class Start:
     @cached_property
     def content(self) -> list[int]:
         """The positions of the words that ask for something."""
-        stops = stop_words(("en",))
-        return [i for i in self.free if self.asked.texts[i] not in stops]
+        return [i for i in self.free if self.asked.texts[i] not in stop_words()]
 
     @cached_property
     def _own_positions(self) -> range:
@@ -142,8 +141,7 @@ class Start:
 
 
 def _content_roots(text: str) -> frozenset[str]:
-    stops = stop_words(("en",))
-    return frozenset(root(token.text) for token in tokens(text) if token.text not in stops)
+    return frozenset(root(token.text) for token in tokens(text) if token.text not in stop_words())
 
 
 def score_paths(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, worded: int = 20) -> Scores:

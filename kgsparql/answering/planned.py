@@ -154,7 +154,7 @@ def _read_in_language(asked: Form, planner: _Plans, view: KnownGraph) -> _ReadOt
         reading, tag = planner(rest).plan(), own.languages[texts[at]]
         if (made := _texts_in(tag, reading, view)) is not None:
             if made.plan == reading.plan:
-                return asked, replace(made, doubts=(*made.doubts, left_out(asked.read.raw[at])))
+                return asked, made.doubted(left_out(asked.read.raw[at]))
             return replace(rest, is_definition=False), made
     return None
 

@@ -11,7 +11,7 @@ from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.lexicon import lexicon
 
-_STOPS = stop_words(("en",))
+_STOPS = stop_words()
 _MOST_GRAPHS, _LONGEST = 50, 8  # named graphs that a question may name; words of such a name
 
 

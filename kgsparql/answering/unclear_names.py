@@ -85,9 +85,9 @@ def _name_around(link: LinkedEntity, read: Chunked, links: Sequence[LinkedEntity
     own = read.positions_between(*link.mention.place)
     if not own:
         return ""
-    others = (read.positions_between(*one.mention.place) for one in links if one is not link)
-    taken = {position for places in others for position in places}
-    stops, capitals = stop_words(("en",)), [word[:1].isupper() for word in read.raw]
+    others = (one.mention.place for one in links if one is not link)
+    taken = {position for place in others for position in read.positions_between(*place)}
+    stops, capitals = stop_words(), [word[:1].isupper() for word in read.raw]
 
     def joins(at: int, gap: int) -> bool:
         return capitals[at] and at not in taken and read.texts[at] not in stops and read.gaps[gap].isspace()
@@ -112,8 +112,7 @@ def _is_name_of(whole: str, link: LinkedEntity, said: Collection[str]) -> bool:
 
 def content_words(text: str) -> list[str]:
     """The words of a text, as they are compared, that are no stop words."""
-    stops = stop_words(("en",))
-    return [word for word in words_of(text) if word not in stops]
+    return [word for word in words_of(text) if word not in stop_words()]
 
 
 def _has_word(label: Sequence[str], word: str) -> bool:

@@ -177,7 +177,7 @@ class Gazetteer:
     def __init__(self, labels: Mapping[str, Iterable[str]], *, languages: tuple[str, ...] = ("en",)) -> None:
         from ahocorasick_rs import AhoCorasick, Implementation
 
-        stops = stop_words((*languages, "en"))
+        stops = stop_words(languages)
         keys = sorted(key for key in labels if len(key) > 1 and any(word not in stops for word in words(key)))
         self._terms = [[IRI(value) for value in sorted(set(labels[key]))] for key in keys]
         # The compact form: with millions of labels, the fast one would be larger than the graph.

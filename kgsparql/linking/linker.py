@@ -179,7 +179,7 @@ class Linker:
         self, search: LabelSearch, name: Mention, *, by_words: bool = True, embedder: Embedder | None = None
     ) -> list[LinkedEntity]:
         """What has labels that are like a name, each once: by letters, by words, by meaning."""
-        key, stops = normalised(name.text), stop_words((*self.languages, "en"))
+        key, stops = normalised(name.text), stop_words(self.languages)
         stops = frozenset() if stops.issuperset(words(key)) else stops  # `The Who`
         asked = [word for word in words(key) if word not in stops]
         rows = {*search.exact([key, *(near for near, _ in near_texts(search, key))]), *search.like(key, limit=_SIMILAR)}

@@ -431,13 +431,13 @@ def same_root(word: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def stop_words(languages: tuple[str, ...]) -> frozenset[str]:
-    """The stop words of some languages; of a tag such as ``pt-BR``, those of its language.
+def stop_words(languages: tuple[str, ...] = ()) -> frozenset[str]:
+    """The stop words of some languages, and of English; of a tag such as ``pt-BR``, those of its language.
 
-    >>> "the" in stop_words(("en-GB",)), "the" in stop_words(("xx",))
-    (True, False)
+    >>> "uma" in stop_words(("pt-BR",)), "the" in stop_words(), "uma" in stop_words(("xx",))
+    (True, True, False)
     """
-    return frozenset().union(*(STOP_WORDS.get(tag.split("-")[0].lower(), ()) for tag in languages))
+    return frozenset().union(*(STOP_WORDS.get(tag.split("-")[0].lower(), ()) for tag in (*languages, "en")))
 
 
 def is_foreign(question: str) -> bool:
@@ -458,5 +458,5 @@ def content_stems(text: str) -> set[str]:
     >>> sorted(content_stems("Which of the films were banned?"))
     ['ban', 'film']
     """
-    stops = stop_words(("en",))
+    stops = stop_words()
     return {stem(token.text) for token in tokens(text) if token.text not in stops}

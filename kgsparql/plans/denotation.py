@@ -129,6 +129,10 @@ class PlannedReading:
     others: tuple[PlannedReading, ...] = ()
     is_impossible: bool = False
 
+    def doubted(self, *more: Gap) -> PlannedReading:
+        """The same with further doubts."""
+        return replace(self, doubts=(*self.doubts, *more))
+
 
 def unplanned() -> PlannedReading:
     """A question that cannot be read on this graph."""

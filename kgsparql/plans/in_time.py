@@ -131,7 +131,7 @@ class TimePlanner:
             is_number = any(f"{year}.0" in written for year in years)  # the mayor of Arnsby, or of 2010
             is_by = any(str(year) in written for year in years) and not is_number
             if years and not is_by and told.isdisjoint(chunk.span):
-                reading = replace(reading, doubts=(*reading.doubts, *left_out_at(chunk.span)))
+                reading = reading.doubted(*left_out_at(chunk.span))
         return reading
 
     def _of_offices(
@@ -191,7 +191,7 @@ class TimePlanner:
         doubts = tuple(unsaid(self.fit.text(path.last)) for path in ending[:1])
         if made in {None, plan} and not doubts:
             return reading
-        return replace(reading, plan=plan if made is None else made, doubts=(*reading.doubts, *doubts))
+        return replace(reading.doubted(*doubts), plan=plan if made is None else made)
 
     def _current(self, facts: a.Held, *, is_one: bool) -> a.ItemSet:
         """Return what holds now of some facts; of one that is asked for, the last, where all are over."""
@@ -313,7 +313,7 @@ class TimePlanner:
         spans = {self.view.members(a.Times(facts, "span")) for facts in found}  # a node has a name for either end of it
         return found[0] if len(spans) == 1 else None
 
-    def _over_facts(self, plan: Any, change: Callable[[a.Held], a.ItemSet], ahead: Sequence[_Change] = ()) -> Any:
+    def _over_facts(self, plan: Any, change: Callable[[a.Held], a.ItemSet], ahead: Sequence[_Change]) -> Any:
         """Change the parts of a plan that go over facts with dates; ``None`` where none does.
 
         :param ahead: what these will be changed to, so that an endpoint is asked for it in the same query.
@@ -340,7 +340,7 @@ class TimePlanner:
         return made if found else None
 
     def _dated_facts(
-        self, some: Sequence[a.Ends], at: int, ahead: Sequence[_Change] = ()
+        self, some: Sequence[a.Ends], at: int, ahead: Sequence[_Change]
     ) -> list[tuple[a.Ends, a.Held, tuple[Step, ...]]]:
         """The facts of a step, or over the node that it leads to, if any has a date; and the steps after these."""
         options = []

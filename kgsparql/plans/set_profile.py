@@ -168,7 +168,7 @@ class Profiler:
                 (shared if self.common is not None and _is_of_class(one) else own).append(one)
         if self.common is not None and shared:
             self.common.look_at(shared)
-            profiles.update(zip_equal(shared, map(self.common.known.profiles.__getitem__, shared)))
+            profiles.update({one: self.common.known.profiles[one] for one in shared})
         for some in in_parts(own, _TOGETHER):
             self._look_at(some)
 
@@ -398,11 +398,11 @@ class Profiler:
         common = {kind for kind, number in counts[0].items() if number > _ALIKE * len(subjects)}
         alike = sum(not common.isdisjoint(kinds.get(one, ())) for one in objects)
         shared = len(set(subjects) & set(objects)) > _SHARED * len(objects)
-        is_typed = bool(counts[0]) and bool(counts[1])
+        with_subjects, with_objects = (frozenset(self.with_broader(sorted(own, key=str))) for own in counts)
         return PredicateEnds(
-            frozenset(self.with_broader(sorted(counts[0], key=str))),
-            frozenset(self.with_broader(sorted(counts[1], key=str))),
-            bool(objects) and (alike > _ALIKE * len(objects) if is_typed else shared),
+            with_subjects,
+            with_objects,
+            bool(objects) and (alike > _ALIKE * len(objects) if all(counts) else shared),
             not {(other, one) for one, other in found if one != other}.isdisjoint(found),
             bool(found) and not objects,
             any(isinstance(one, BlankNode) or one == LIST_END for one in objects),

@@ -66,10 +66,9 @@ class TablePlanner(NamedWords):
         if not columns or not isinstance(table, a.ItemTable):
             return found
         beside = self._columns(Denotation(table.items), columns, names_stand=True)
-        own = beside.plan.columns if isinstance(beside.plan, a.ItemTable) else ()
-        shows_items = beside.plan.shows_items if isinstance(beside.plan, a.ItemTable) else table.shows_items
-        made = replace(table, columns=(*own, *table.columns), shows_items=shows_items)
-        return replace(found, plan=made, doubts=(*found.doubts, *beside.doubts))
+        shown = beside.plan if isinstance(beside.plan, a.ItemTable) else replace(table, columns=())
+        made = replace(table, columns=(*shown.columns, *table.columns), shows_items=shown.shows_items)
+        return replace(found.doubted(*beside.doubts), plan=made)
 
     def _keys(self, each: NounPhrase) -> list[Denotation]:
         """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
@@ -379,13 +378,13 @@ class TablePlanner(NamedWords):
         else:
             is_rounded = digits is None
         if not is_rounded:
-            found = replace(found, doubts=(*found.doubts, uncomputed("", "rounding")))
+            found = found.doubted(uncomputed("", "rounding"))
         found = self._with_its_columns(found)
         plan = found.plan
         if self.question.asks_value and isinstance(plan, a.ItemSet):
             kept = first_of(own for own in parts(plan) if isinstance(own, a.Top | a.Where))
             if kept is None or isinstance(kept.measure, a.Constant):
-                return replace(found, doubts=(*found.doubts, uncomputed("", "how many")))
+                return found.doubted(uncomputed("", "how many"))
             name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
             return replace(found, plan=_table(plan, kept.measure, name))
         if order is None or plan is None or self.ordering.is_ordered_by_name(plan, order):
@@ -393,7 +392,7 @@ class TablePlanner(NamedWords):
         is_second = any(text in self.lexicon.then_words for text in self.texts[order.position :])
         if not is_second and (ordered := self.ordering.in_order(plan, order)) is not None:
             return replace(found, plan=ordered)
-        return replace(found, doubts=(*found.doubts, *left_out_at([order.position])))
+        return found.doubted(*left_out_at([order.position]))
 
     def _with_its_columns(self, found: PlannedReading) -> PlannedReading:
         """The least or most of some values with what else is asked of what has it: the lowest price and its shop."""

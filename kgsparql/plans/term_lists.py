@@ -22,7 +22,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName
 from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.label_fit import LabelFit
-from kgsparql.plans.set_profile import PredicateUse, Profiler
+from kgsparql.plans.set_profile import PredicateUse, Profiler, SetProfile
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
@@ -379,8 +379,7 @@ class TermLister:
 
     def uses(self, items: a.ItemSet) -> Sequence[PredicateUse]:
         """The predicates of a set that was looked at."""
-        profile = self.profiler.known.profiles.get(items)
-        return () if profile is None else profile.uses
+        return self.profiler.known.profiles.get(items, SetProfile()).uses
 
     def onward(self, items: a.ItemSet) -> list[PredicateUse]:
         """The predicates of a set that lead to items and fit the question best."""

@@ -141,7 +141,7 @@ class Builders:
                 known = tuple(one for one in phrase.superlative.measures if one == f"-{measure}")
                 phrase = replace(phrase, superlative=replace(phrase.superlative, measures=known or (measure,)))
             elif label == "said":
-                phrase = replace(phrase, restrictions=(*phrase.restrictions, *_as_said([value])))
+                phrase = phrase.restricted(*_as_said([value]))
             elif label == "sum":
                 phrase = replace(phrase, summary=(value.start, "sum"))
             elif label.startswith("is_"):
@@ -239,8 +239,7 @@ class Builders:
         if "verb" in own and own.get("preposition") in self.lexicon.by_words and own["object"] is not None:
             own["is_passive"] = True
         if "later" in found and "subject" in own:
-            later = (*own["subject"].restrictions, *_as_said(found["later"]))
-            own["subject"] = replace(own["subject"], restrictions=later)
+            own["subject"] = own["subject"].restricted(*_as_said(found["later"]))
         return Predication(**own)
 
     def compared(self, found: Labels) -> Predication:
@@ -301,8 +300,7 @@ class Builders:
         """Note that a list is asked for; of a text that is no question, nothing is."""
         question: Form = found.one("body") or self.form()
         if "said" in found:
-            said = (*question.phrase.restrictions, *_as_said(found["said"]))
-            question = replace(question, phrase=replace(question.phrase, restrictions=said))
+            question = replace(question, phrase=question.phrase.restricted(*_as_said(found["said"])))
         return replace(question, is_listing="is_listing" in found)
 
     def asked(self, found: Labels) -> Form:
@@ -315,7 +313,7 @@ class Builders:
         if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
             first = replace(first, chunks=(*first.chunks[:-1], replace(head, entities=(), is_strong=False)))
         phrase = replace(phrase, parts=(first, *others)) if others else first
-        phrase = replace(phrase, restrictions=(*phrase.restrictions, *_as_said(found["said"])))
+        phrase = phrase.restricted(*_as_said(found["said"]))
         if "of" in found and phrase.of is None:
             phrase = replace(phrase, of=found.one("of"), of_form="of")
         head = phrase.head
@@ -383,9 +381,9 @@ class Builders:
         phrase, has_it = question.phrase, Predication(light="have", subject=each)
         own: dict[str, Any] = {}
         if (inner := self._without_count(phrase)) is not phrase:
-            own["phrase"] = replace(phrase, of=replace(inner, restrictions=(*inner.restrictions, has_it)))
+            own["phrase"] = replace(phrase, of=inner.restricted(has_it))
         elif question.asks == "count":
-            own["phrase"] = replace(phrase, restrictions=(*phrase.restrictions, has_it))
+            own["phrase"] = phrase.restricted(has_it)
         elif phrase.summary is not None:
             own["phrase"] = replace(phrase, of=phrase.of or each)
         elif question.asks == "set" and not (phrase.superlative or any(map(_has_extreme, phrase.restrictions))):

@@ -139,7 +139,7 @@ class _Chunker:
     """Finds the chunks of one question: exact names first, the longest first; then what the linker found besides."""
 
     def __init__(self, read: Chunked, lattice: Lattice | None, values: Sequence[tuple[int, int, Name]]) -> None:
-        self.read = read
+        self.read, self.texts, self.raw = read, read.texts, read.raw
         self.language = lexicon()
         self.lattice = lattice
         self.length = min(MAX_WORDS, len(read.texts))
@@ -162,10 +162,9 @@ class _Chunker:
                         spans[span] = tuple(named)
             self.read = replace(self.read, type_stems=self.lattice.vocabulary.type_stems, predicates=spans)
         for found in self.finder.dates():  # days and months of a year, and times, which are no names
-            if self.taken.isdisjoint(found.span):
-                self._add_chunk(found)
+            self._add_chunk(found)
         for found in self.finder.numbers(self.taken):
-            if self.finder.is_compared(found.start) and self.taken.isdisjoint(found.span):
+            if self.finder.is_compared(found.start):
                 self._add_chunk(found)
         if given := [link for link in links if link.matched == "given"]:
             self._take_given(given)
@@ -180,19 +179,21 @@ class _Chunker:
         return replace(self.read, chunks=tuple(sorted(self.chunks, key=attrgetter("start"))))
 
     def _add_chunk(self, chunk: Chunk) -> None:
-        self.chunks.append(chunk)
-        self.taken.update(chunk.span)
+        """Add a chunk, unless another has some of its words."""
+        if self.taken.isdisjoint(chunk.span):
+            self.chunks.append(chunk)
+            self.taken.update(chunk.span)
 
     def _take_given(self, links: Sequence[LinkedEntity]) -> None:
         """Take what the user says that words mean; one that no words name is what the pronouns mean."""
         unnamed = [link for link in links if link.mention.start < 0]
-        for at, text in enumerate(self.read.texts[: self.length]):
-            is_place = text in self.language.anaphors and self.read.texts[at - 1] not in self.language.be_forms
+        for at, text in enumerate(self.texts[: self.length]):
+            is_place = text in self.language.anaphors and self.texts[at - 1] not in self.language.be_forms
             if len(unnamed) == 1 and (text in self.language.personal_pronouns or (at > 0 and is_place)):
-                self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (_name_of(unnamed[0]),), is_strong=True))
+                self._add_chunk(Chunk(at, at + 1, self.raw[at], (_name_of(unnamed[0]),), is_strong=True))
         for link in links:
             places = self.read.positions_between(*link.mention.place)
-            if places and self.taken.isdisjoint(places):
+            if places:
                 start, end = places[0], places[-1] + 1
                 self._add_chunk(Chunk(start, end, self.read.text_of(start, end), (_name_of(link),), is_strong=True))
 
@@ -205,19 +206,17 @@ class _Chunker:
                 as_written = any(name.label == chunk.text for name in chunk.entities)
                 found.append((start - end - 0.3 * as_written, start, chunk))
         for _, _, chunk in sorted(found, key=itemgetter(0, 1)):
-            if self.taken.isdisjoint(chunk.span):
-                self._add_chunk(chunk)
+            self._add_chunk(chunk)
 
     def _take_names_of_predicates(self) -> None:
         """Take names of predicates that no sentence would have there: `the *in language* of X`, `domainIncludes`."""
-        language, texts = self.language, self.read.texts
+        language, texts = self.language, self.texts
         for start, end in sorted(self.read.predicates, key=lambda span: span[0] - span[1]):
             opener = texts[start - 1] if start else ""
             is_cut = texts[start] in language.auxiliaries | language.prepositions | language.have_forms | language.verbs
             is_cut = (is_cut or language.is_participle(texts[start])) and end > start + 1
-            is_code = end == start + 1 and any(map(str.isupper, self.read.raw[start][1:]))
-            is_one = (is_cut and opener in language.determiners) or is_code
-            if is_one and self.taken.isdisjoint(range(start, end)):
+            is_code = end == start + 1 and any(map(str.isupper, self.raw[start][1:]))
+            if (is_cut and opener in language.determiners) or is_code:
                 text, named = self.read.text_of(start, end), self.read.predicates[start, end]
                 self._add_chunk(Chunk(start, end, text, predicates=named))
 
@@ -229,10 +228,10 @@ class _Chunker:
         classes = distinct(IRI(row.iri) for row, _ in sorted(rows, key=_by_score) if row.kind == "class")
         names = _best_names(((row, score) for row, score in rows if row.kind == "entity"), text)
         names = names or tuple(self.values.get((start, end), ()))[:MAX_NAMES]
-        is_small = not any(self.read.raw[at][:1].isupper() for at in span)
+        is_small = not any(self.raw[at][:1].isupper() for at in span)
         may_be_said = is_small and (len(span) > 1 or (self.read.is_cased and not classes and start > 0))
         functional = self.language.function_words
-        if may_be_said and all(self.read.texts[at] in functional or self.read.is_type_word(at) for at in span):
+        if may_be_said and all(self.texts[at] in functional or self.read.is_type_word(at) for at in span):
             names = ()
         if not names and not classes:
             return None
@@ -243,20 +242,20 @@ class _Chunker:
 
     def _is_no_name(self, start: int, end: int) -> bool:
         """Tell whether a span is a word that says nothing, or begins or ends with one of the sentence."""
-        own, language = self.read.texts[start:end], self.language
+        own, language = self.texts[start:end], self.language
         if len(own) == 1:
-            is_acronym = self.read.is_cased and self.read.raw[start].isupper() and len(self.read.raw[start]) > 1
+            is_acronym = self.read.is_cased and self.raw[start].isupper() and len(self.raw[start]) > 1
             is_name = is_acronym or is_proper(self.read.question, self.read.tokens, start, end)
-            is_asked = self.read.texts[start - 1] in language.question_words and start > 0  # which dataset
+            is_asked = self.texts[start - 1] in language.question_words and start > 0  # which dataset
             return own[0] in language.empty_words and not is_name and not (is_asked and own[0] in language.fillers)
         ends_badly = own[-1] in language.prepositions | language.determiners and not self.read.is_capital(end - 1)
         openers = language.determiners | language.auxiliaries | language.prepositions
-        begins_badly = own[0] in openers and not self.read.raw[start][0].isupper()
+        begins_badly = own[0] in openers and not self.raw[start][0].isupper()
         return (ends_badly or begins_badly) and len(own) < _VARIED
 
     def _is_word(self, position: int) -> bool:
         """Tell whether a word alone is a word of the language, or of classes and predicates, and no name."""
-        text, language = self.read.texts[position], self.language
+        text, language = self.texts[position], self.language
         return (
             text in language.empty_words | language.verbs | language.imperatives
             or self.read.is_type_word(position)
@@ -272,18 +271,18 @@ class _Chunker:
             return
         if any(chunk.span == range(places[0], places[-1] + 1) for chunk in self.chunks):
             return
-        text = self.read.texts[places[0]]
+        text = self.texts[places[0]]
         if len(places) == 1 and link.matched != "exact" and self.language.is_participle(text):
             return  # `released` is not *I Shall Be Released*
-        is_acronym = len(places) == 1 and self.read.is_cased and self.read.raw[places[0]][1:].isupper()  # US, no `us`
+        is_acronym = len(places) == 1 and self.read.is_cased and self.raw[places[0]][1:].isupper()  # US, no `us`
         if (
             link.matched == "vector"
-            and all(self.read.raw[at][:1].isupper() for at in places)
+            and all(self.raw[at][:1].isupper() for at in places)
             and not (is_acronym and normalised(link.label).startswith(text))  # of the USA
-            and not {*words_of(link.label)} & {self.read.texts[at] for at in places}
+            and not {*words_of(link.label)} & {self.texts[at] for at in places}
         ):
             return  # a name that the graph has not is not another one that is like it
-        small = {self.read.texts[at] for at in places} & (self.language.function_words | self.language.numbers.keys())
+        small = {self.texts[at] for at in places} & (self.language.function_words | self.language.numbers.keys())
         small = set() if is_acronym else small
         own = set() if link.matched == "exact" else small - set(words_of(link.label))
         if own or small & (self.language.and_words | self.language.or_words):  # the sentence goes on in it
@@ -294,9 +293,8 @@ class _Chunker:
         if inside and (shorter or self._is_respelled(link, inside)):
             self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
             self.taken -= places_of(inside)
-        is_small = self.read.is_cased and self.read.raw[places[0]].islower()
-        is_word = len(places) == 1 and not is_acronym and (is_small or self._is_word(places[0]))
-        if is_word or not self.taken.isdisjoint(places):
+        is_small = self.read.is_cased and self.raw[places[0]].islower()
+        if len(places) == 1 and not is_acronym and (is_small or self._is_word(places[0])):
             return
         start, end = places[0], places[-1] + 1
         names = distinct(_name_of(one) for one in (link, *link.candidates))[: MAX_NAMES - 1]
@@ -308,7 +306,7 @@ class _Chunker:
     def _is_respelled(self, link: LinkedEntity, inside: Sequence[Chunk]) -> bool:
         """Tell whether a mention is a name but for the words that no chunk has: `Princton University`."""
         typed, label = words_of(link.mention.text), words_of(link.label)
-        right = {self.read.texts[at] for at in places_of(inside)}
+        right = {self.texts[at] for at in places_of(inside)}
         same = [one for one, other in zip(typed, label, strict=False) if one == other]
         return len(typed) == len(label) and len(same) == len(label) - 1 and right <= set(same)
 
@@ -321,12 +319,12 @@ class _Chunker:
         closed, count = self.language.empty_words | self.language.verbs, lattice.vocabulary.count
         forms = {
             at: (text, *other_numbers(text))
-            for at, text in enumerate(self.read.texts[: self.length])
+            for at, text in enumerate(self.texts[: self.length])
             if not (at in self.taken or text in closed or self.read.is_capital(at)) and len(text) > _LEAST_LETTERS
         }
         last = lattice.rows_with([*itertools.chain.from_iterable(forms.values())], "class", (-1,))
         for at in range(self.length):
-            text, raw = self.read.texts[at], self.read.raw[at]
+            text, raw = self.texts[at], self.raw[at]
             if at in self.taken or len(text) < _LEAST_LETTERS:
                 continue
             if raw[0].isupper() and not self._is_word(at) and not text.isdecimal():
@@ -351,8 +349,8 @@ class _Chunker:
         language, found = self.language, set[str]()
         for other, gap in ((position - 1, position - 1), (position + 1, position)):
             is_there = 0 < other < self.length and other not in self.taken and self.read.gaps[gap].isspace()
-            if is_there and self.read.is_capital(other) and self.read.texts[other] not in language.empty_words:
-                found.add(self.read.texts[other])
+            if is_there and self.read.is_capital(other) and self.texts[other] not in language.empty_words:
+                found.add(self.texts[other])
         return found
 
     def _take_numbers(self) -> None:
@@ -360,17 +358,18 @@ class _Chunker:
         for found in self.finder.numbers(self.taken):
             if (at := first_of(at for at, one in enumerate(self.chunks) if one.span == found.span)) is not None:
                 self.chunks[at] = replace(self.chunks[at], number=found.number, last=found.last)
-            elif self.taken.isdisjoint(found.span):
+            else:
                 self._add_chunk(found)
         for found in self.finder.ranges(sorted(self.chunks, key=attrgetter("start"))):
             self.chunks = [chunk for chunk in self.chunks if {*chunk.span}.isdisjoint(found.span)]
+            self.taken -= {*found.span}
             self._add_chunk(found)
 
     def _take_acronyms(self) -> None:
         """Take words such as ``US`` for no function words."""
         for at in range(self.length if self.read.is_cased else 0):
-            raw, text = self.read.raw[at], self.read.texts[at]
-            if len(raw) > 1 and raw.isupper() and at not in self.taken and text in self.language.empty_words:
+            raw, text = self.raw[at], self.texts[at]
+            if len(raw) > 1 and raw.isupper() and text in self.language.empty_words:
                 self._add_chunk(Chunk(at, at + 1, raw, is_strong=True))
 
 

@@ -172,6 +172,10 @@ class NounPhrase:
         """The last chunk: what the phrase is about."""
         return self.chunks[-1] if self.chunks else None
 
+    def restricted(self, *more: Restriction) -> NounPhrase:
+        """Say more of it."""
+        return replace(self, restrictions=(*self.restrictions, *more))
+
     @property
     def positions(self) -> set[int]:
         """Where its own words are, or those of its parts; not those of what it belongs to."""
@@ -260,9 +264,8 @@ def with_argument_within(said: Predication, one: Predication, other: NounPhrase)
 def with_preposition(last: Predication, preposition: str, other: NounPhrase, is_negated: bool) -> Predication:
     """Say of another phrase what was said with another preposition: ``won it in 1921, but not in 1922``."""
     for one in last.object.restrictions if last.object is not None else ():
-        if (
-            isinstance(one, Predication) and one.preposition == preposition != last.preposition
-        ):  # had concerts in 2014, but not in 2015
+        # Had concerts in 2014, but not in 2015.
+        if isinstance(one, Predication) and one.preposition == preposition != last.preposition:
             return replace(with_argument_within(last, one, other), is_negated=is_negated)
     is_transitive = last.object is not None and not last.preposition
     if is_transitive and any(said == preposition for said, _ in last.more):

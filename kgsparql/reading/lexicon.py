@@ -87,6 +87,10 @@ class Lexicon:
         others: tuple[str, ...] = self.inverse.get(stem(word)) or self.inverse.get(word, ())
         return others
 
+    def day_number(self, word: str) -> str:
+        """Return a word without what follows the number of a day: 14 of ``14th``."""
+        return next((word.removesuffix(end) for end in self.day_endings if word.endswith(end)), word)
+
     def is_participle(self, word: str) -> bool:
         """Tell whether a word has the form of a past participle: ``directed``, ``born``."""
         return word in self.participles or (self._is_participle(word) is not None and word not in self.no_participles)

@@ -103,7 +103,7 @@ class _Reader:
         first, of = first_of(said), NounPhrase(owner, restrictions=said)
         if isinstance(first, Predication) and first.object is not None and not owner:
             is_of = not (first.verb or first.subject or first.is_negated) and first.preposition in own.fields_of
-            of = replace(first.object, restrictions=(*first.object.restrictions, *said[1:])) if is_of else of
+            of = first.object.restricted(*said[1:]) if is_of else of
         if not (of.chunks and of.chunks[-1].classes):
             return phrase
         return replace(phrase, chunks=phrase.chunks[-1:], of=of, of_form="of", restrictions=())
@@ -268,8 +268,8 @@ class _Tagger:
     """Tags the words of one question, from the first to the last."""
 
     def __init__(self, read: Chunked) -> None:
-        self.read, self.lexicon = read, lexicon()
-        self.length = min(len(read.texts), MAX_WORDS)
+        self.read, self.texts, self.lexicon = read, read.texts, lexicon()
+        self.length = min(len(self.texts), MAX_WORDS)
         self.named = {start: end for start, end in sorted(read.predicates) if end <= self.length}
         self.chunks = {chunk.start: chunk for chunk in read.chunks}
         whole = (chunk for chunk in read.chunks if chunk.is_strong or chunk.is_value or len(chunk.span) > 1)
@@ -279,7 +279,7 @@ class _Tagger:
     def tags(self, at: int) -> dict[str, tuple[int, Any]] | None:
         """Tag a word: each tag with where it ends and what it says; None if the word says nothing."""
         chunk, named = self.chunks.get(at), self._name_of_predicate(at) if at in self.named else None
-        if self._is_after_owner(at) and self.read.texts[at] == self.lexicon.possessive:
+        if self._is_after_owner(at) and self.texts[at] == self.lexicon.possessive:
             return {"pos": (at + 1, None)}
         found: dict[str, tuple[int, Any]] = {}
         if at not in self.covered:
@@ -306,8 +306,8 @@ class _Tagger:
             return set()
         found = {tag for tag, signs in _SIGNS.items() if not signs.isdisjoint(gap)}
         found |= {"break"} if " " in gap and not _BREAKS.isdisjoint(gap) else set()
-        before, mark = self.read.texts[at - 1], self.lexicon.possessive
-        is_owner = self._is_after_owner(at) and before.endswith(mark) and self.read.texts[at] != mark
+        before, mark = self.texts[at - 1], self.lexicon.possessive
+        is_owner = self._is_after_owner(at) and before.endswith(mark) and self.texts[at] != mark
         return found | ({"pos"} if is_owner else set())
 
     def _is_after_owner(self, at: int) -> bool:
@@ -315,7 +315,7 @@ class _Tagger:
 
     def _tags_by_list(self, at: int) -> dict[str, tuple[int, Any]]:
         """Tell in which lists of the lexicon a word is, and the phrases that begin with it."""
-        (words, phrases), texts = word_tags(), self.read.texts
+        (words, phrases), texts = word_tags(), self.texts
         found = {tag: (at + 1, value) for tag, value in words.get(texts[at], {}).items()}
         for own, tag, value in phrases.get(texts[at], ()):
             end = at + len(own)
@@ -325,16 +325,14 @@ class _Tagger:
             longest = max(found[tag][0] for tag in ("superlatives", "comparatives") if tag in found)
             found.pop("quantifiers" if longest > at + 1 else "superlatives", None)
         if texts[at][0].isdecimal():
-            number = next(
-                (texts[at].removesuffix(end) for end in self.lexicon.day_endings if texts[at].endswith(end)), ""
-            )
-            found |= {"ordinals": (at + 1, int(number))} if number.isdecimal() else {}
+            number = self.lexicon.day_number(texts[at])
+            found |= {"ordinals": (at + 1, int(number))} if number != texts[at] and number.isdecimal() else {}
         self.silent |= set(range(at, found["asides"][0] if "asides" in found else at))
         return found
 
     def _tags_by_form(self, at: int, found: Mapping[str, Any]) -> set[str]:
         """Tell what the form of a word makes of it."""
-        own, text = self.lexicon, self.read.texts[at]
+        own, text = self.lexicon, self.texts[at]
         is_open = "function_words" not in found
         is_present = own.is_present(text) and is_open
         forms = {
@@ -349,7 +347,7 @@ class _Tagger:
 
     def _agrees_with_class(self, at: int, *, is_present: bool) -> bool:
         """Tell whether a word agrees with the class before it as a verb: which trains *stop* at Ulm."""
-        texts, own = self.read.texts, self.lexicon
+        texts, own = self.texts, self.lexicon
         are_many = at > 0 and own.is_present(texts[at - 1])
         is_after_class = any(chunk.end == at and chunk.classes for chunk in self.chunks.values())
         is_only = texts[0] in own.question_words and own.auxiliaries.isdisjoint(texts)
@@ -359,13 +357,12 @@ class _Tagger:
         """Return the name of a predicate of several words as one chunk, if no sentence would have them there."""
         read, own, chunk = self.read, self.lexicon, self.chunks.get(at)
         end = self.named[at]
-        if end - at < 2 or (at in self.covered and chunk is None):
+        has_name = any(p in self.chunks and self.chunks[p].is_name for p in range(at, end))
+        if end - at < 2 or has_name or (at in self.covered and chunk is None):
             return None
-        if any(p in self.chunks and self.chunks[p].is_name for p in range(at, end)):
-            return None
-        texts = read.texts[at:end]
+        texts = self.texts[at:end]
         openers = own.determiners | own.have_forms | own.question_words.keys() | {own.possessive}
-        is_opened = at > 0 and read.texts[at - 1] in openers
+        is_opened = at > 0 and self.texts[at - 1] in openers
         is_joined = not own.function_words.isdisjoint(texts) or own.is_verb(texts[0])
         if (is_joined and not is_opened) or (texts[-1] in own.prepositions and end < self.length):
             return None

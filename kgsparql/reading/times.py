@@ -99,8 +99,7 @@ def without_time(asked: Form, said: TimeSaid) -> tuple[Chunked, TimeSaid]:
         return read, said
     kind = "end" if read.texts[verb] in own.leaving else said.kind
     told = replace(said, kind=kind, is_beginning=kind not in ASKED_TIMES)
-    stop = verb + 2 if read.texts[verb + 1 : verb + 2] == ("being",) else verb + 1
-    read = read.without(verb, stop)
+    read = read.without(verb, verb + 1 + (read.texts[verb + 1 : verb + 2] == ("being",)))
     auxiliary = first_of(at for at, text in enumerate(read.texts) if text in own.auxiliaries)
     return (read if auxiliary is None else read.with_text(auxiliary, "was")), told
 

@@ -154,13 +154,11 @@ class _Names:
         return found
 
     def _quoted_spans(self) -> Iterator[tuple[int, _Known]]:
-        for quoted in _QUOTED.finditer(self.question):
-            own = [at for at, token in enumerate(self.tokens) if quoted.start() <= token.start < quoted.end()]
-            if own:
-                yield own[0], _Known(own[-1] + 1, f'"{quoted[1].strip()}"')
-        for start, end in codes_in(self.question):
+        spans = [(*one.span(), f'"{one[1].strip()}"') for one in _QUOTED.finditer(self.question)]
+        spans += [(start, end, self.question[start:end]) for start, end in codes_in(self.question)]
+        for start, end, text in spans:
             if own := [at for at, token in enumerate(self.tokens) if start <= token.start < end]:
-                yield own[0], _Known(own[-1] + 1, self.question[start:end])
+                yield own[0], _Known(own[-1] + 1, text)
 
     def _named_spans(self) -> Iterator[tuple[int, _Known]]:
         """Yield what the graph has names for, the best connected of each first."""
@@ -231,9 +229,9 @@ class _Translator:
     ) -> None:  # fmt: skip
         self.is_label = is_label  # then the first word has a capital for what it is
         self.question, self.tokens, self.names, self.words = question, own, names, words
-        raw = [question[token.start : token.end].lower() for token in own]
-        is_accented = words.words["accented"].__contains__
-        self.texts = [said if is_accented(said) else token.text for said, token in zip_equal(raw, own)]
+        self.raw = [question[token.start : token.end] for token in own]
+        said, accented = [raw.lower() for raw in self.raw], words.words["accented"]
+        self.texts = [raw if raw in accented else token.text for raw, token in zip_equal(said, own)]
         self.lexicon, self.search = lexicon(), search
         self.before: Unit | None = None
         self.owners = set[int]()  # where names begin that have the mark of an owner
@@ -277,7 +275,7 @@ class _Translator:
         if (known := self.names.get(at)) is not None:
             self.owners |= {self.tokens[at].start} if known.is_owner else set()
             return self._unit_of(at, known.end, known.english, known.kind), known.end
-        raw = self._text_of(at, at + 1)
+        raw = self.raw[at]
         if raw[0].isdigit():
             return self._number_at(at)
         ahead = self.texts[at : at + LONGEST_PHRASE]
@@ -297,7 +295,7 @@ class _Translator:
         """Return what a word is that may be several: by its capital, or by what stands before it."""
         before, words = self.before, self.words.words
         if self.words.noun_capitals:
-            return "nouns" if (at > 0 or self.is_label) and self._text_of(at, at + 1)[0].isupper() else "verbs"
+            return "nouns" if (at > 0 or self.is_label) and self.raw[at][0].isupper() else "verbs"
         if before is None:
             return "nouns"
         is_simple = before.kind in {"auxiliary", "negation", "joint"} and " " not in before.english
@@ -308,7 +306,7 @@ class _Translator:
 
     def _is_like_name(self, at: int) -> bool:
         """Tell whether a capital within a sentence begins a name, where nouns have none: *Marie*, *Roman Polanski*."""
-        if self.words.noun_capitals or at == 0 or not self._text_of(at, at + 1)[0].isupper():
+        if self.words.noun_capitals or at == 0 or not self.raw[at][0].isupper():
             return False
         return not self._has_entry(at) or (self._is_part_of_name(at + 1) and not self._has_entry(at + 1))
 
@@ -347,7 +345,7 @@ class _Translator:
 
     def _unknown_word(self, at: int) -> Unit:
         """Return a word that no table has: a name, or one that the graph has as it is, inflected or not."""
-        raw, text = self._text_of(at, at + 1), self.texts[at]
+        raw, text = self.raw[at], self.texts[at]
         cognates = self.words.pairs["cognates"].items()
         alike = (text.removesuffix(end) + other for end, other in cognates if text.endswith(end))
         for form in (text, *self.words.stems_of(text), *alike):
@@ -368,7 +366,7 @@ class _Translator:
         if at >= len(self.tokens) or at in self.names or not self._gap_before(at).isspace():
             return False
         is_word = self.words.noun_capitals and self.words.meaning(self.texts[at], likely="nouns") is not None
-        return self._text_of(at, at + 1)[0].isupper() and not is_word
+        return self.raw[at][0].isupper() and not is_word
 
     def _of_meaning(self, start: int, end: int, meaning: Meaning) -> Unit:
         """Return the unit of words whose meaning is known."""

@@ -105,7 +105,7 @@ class ValueFinder:
         if decade != text and len(decade) == _YEAR and decade.isdecimal():
             first, end, years = int(decade), at + 1, 10
         elif self.texts[at + 1 : at + 2] and self.texts[at + 1] in own.century_words:
-            number = next((text.removesuffix(end) for end in own.day_endings if text.endswith(end)), text)
+            number = own.day_number(text)
             century = own.ordinals.get(text, int(number) if number.isdecimal() and len(number) < 3 else 0)
             first, end, years = (century - 1) * _HUNDRED + 1, at + 2, _HUNDRED if century else 0
         else:
@@ -231,7 +231,7 @@ def date_at(words: Sequence[str], at: int) -> tuple[Literal | None, int] | None:
     one, two, three = [*([said[0], *said[2:]] if has_of else said), "", "", ""][:3]
     for day, month, year in ((one, two, three), (two, one, three), (three, two, one), ("", one, two)):
         if month in language.months and year.isdecimal() and len(year) == _YEAR:
-            known = next((day.removesuffix(end) for end in language.day_endings if day.endswith(end)), day)
+            known = language.day_number(day)
             text = f"{year}-{language.months[month]:02}"
             if known.isdecimal() and len(known) < 3:
                 return _date_of_match(f"{text}-{known:0>2}"), 3 + has_of

@@ -368,7 +368,7 @@ class Spellings:
     def __init__(self, text: str, languages: tuple[str, ...]) -> None:
         self.text = text
         self.tokens = tokens(text)
-        stops = stop_words((*languages, "en"))
+        stops = stop_words(languages)
         self._words = [self._text_of(i, i + 1) for i in range(len(self.tokens))]
         self._capitals = [word[:1].isupper() for word in self._words]
         self._is_shouted = text == text.upper()
