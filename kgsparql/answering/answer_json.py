@@ -289,7 +289,6 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
             for link in answer.linked
         ],
         inference=[_triple_object(StepObject, step.cited, term, marker=step.marker) for step in answer.inference],
-        own_steps=list(answer.own_steps),
         tree=answer.tree.text(),
         usage=dict(answer.usage),
         trust=answer.trust and asdict(answer.trust),

@@ -60,7 +60,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     texts = [end.value for end in ends if isinstance(end, Literal)]
     are_texts = len(texts) == len(ends) > 0
     shown = [*session.compared_labels(ends[:_SAMPLE]).values(), *texts]
-    said = asked.words(asked.noun) or asked.phrase.asked
+    said, step = asked.words(asked.noun) or asked.phrase.asked, quoted(steps[-1])
     if _is_own_name(asked, best, session):
         yield other_kind("more than its name", quoted(texts[0]))
     if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
@@ -77,30 +77,29 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     is_noun_of_place = asked.words(asked.noun).endswith(tuple(own.sorts["place"][1:]))  # the birthplace
     is_unlike = session.ranker.by_meaning and likely < _W.step
     if texts and ((is_coded and is_noun_of_place) or (asked.sort == "place" and (is_coded or is_unlike))):
-        yield other_kind("a place", quoted(steps[-1]), said)
+        yield other_kind("a place", step, said)
     is_of_places = not roots_of([said]).isdisjoint(roots_of(own.sorts["place"]))  # which city
     if is_of_places and are_texts and all(map(_POINT.match, texts)):
-        yield other_kind(said, quoted(steps[-1]))
+        yield other_kind(said, step)
     last = best.property_path.last_step
     kinds = asked.words(asked.phrase.kinds)
     named = roots_of([*own.hints["kind"], said])
     is_far = len(steps) > 1 and not any(one.verb for one in asked.relations)  # the genre of films is no kind of person
     is_kind = last.predicate in {RDF_TYPE, INSTANCE_OF, *TAXONOMY} or not named.isdisjoint(roots_of(steps))
     if kinds and (is_far or not is_kind):
-        yield other_kind(f"{kinds} of {said}", quoted(steps[-1]), kinds)
+        yield other_kind(f"{kinds} of {said}", step, kinds)
     if kinds and last in (Step(RDF_TYPE, "inverse"), Step(INSTANCE_OF, "inverse")):  # what is of it is no kind of it
         yield other_kind(kinds, quoted(shown[0]))
     if gap := sort_gap_of(session.question, ends, steps[-1:] if last.is_forward else (), session):
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
-        yield other_kind("what somebody does", quoted(steps[-1]), "do")
+        yield other_kind("what somebody does", step, "do")
     yield from _noun_on_the_way(asked, best, steps, session)
     if _repeats_a_step(asked, best):
         yield unsaid(steps[0])
-    closing = asked.closing
-    whole, roots = " ".join(steps).casefold(), roots_of(steps)
+    closing, whole, roots = asked.closing, " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
-        yield other_kind(closing[0], quoted(steps[-1]))
+        yield other_kind(closing[0], step)
 
 
 def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
@@ -123,7 +122,7 @@ def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], sess
     if len(steps) == 1 or not noun or not kinds[-1] or is_in_list:
         return
     (shared,) = session.compared_labels.shared_types([best.ends[:_SAMPLE]])
-    ends = [kinds[-1], *shared, *(steps[-1:] if way.steps[-1].is_forward else ())]
+    ends = [kinds[-1], *shared, *(steps[-1:] if way.last_step.is_forward else ())]
     if roots_of(steps[-1:]) & roots_of(asked.language.naming_words):  # their names
         ends.append(kinds[-2])
     if noun.isdisjoint(roots_of(ends)) and not noun.isdisjoint(roots_of([*steps, *kinds[1:-1]])):
@@ -287,7 +286,7 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     terms = iris_in(link.term for link in session.links)
     if not terms or session.graph.profile.external_ids or not session.graph.uses_any((ON_PROPERTY,)):
         return
-    x, kind, rule, by, far = map(g.Variable, ("x", "kind", "rule", "by", "far"))
+    x, kind, rule, by, far = g.variables("x kind rule by far")
     read = EXISTENTIAL if session.graph.is_embedded and session.vocabulary.restricted else ()
     left = tuple(predicate for predicate in RESTRICTED_TO if predicate not in read)
     far_by_any = g.OneOfPredicates(rule, RESTRICTED_TO, far)
@@ -321,7 +320,7 @@ def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
         return
     terms = tuple(term for term in iris_in(named) if term not in own.restricted)
     classes = tuple(part.of for part in parts_of(plan, a.Instances))
-    x, kind, by, top, end = map(g.Variable, ("x", "kind", "by", "top", "end"))
+    x, kind, by, top, end = g.variables("x kind by top end")
     is_told = len(terms) > 1  # what is looked for, and of what
 
     def leads(subject: g.Variable, name: str) -> tuple[g.Pattern, ...]:

@@ -36,7 +36,7 @@ from kgsparql.plans.english import (
 from kgsparql.plans.type_check import UNITS, parts, without_places
 from kgsparql.rdf.literals import duration_of, number_text, value_text
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, Term, zip_equal
+from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import LABELS
 from kgsparql.reading.times import EVER
 from kgsparql.schema.dating import ITSELF, TIME_QUALIFIERS, role_of
@@ -288,15 +288,13 @@ class Writer:
             steps = steps[:-1]
         if len(steps) > 1 and steps[0].predicate in LABELS and steps[0].is_inverse:
             steps = steps[1:]
-        found = [relation(self.label(step.predicate)) for step in steps]
-        found = [
-            replace(own, text=say("repeated", own.features, own)) if step.is_repeated else own
-            for own, step in zip_equal(found, steps)
-        ]
-        return [
-            replace(own.reversed if step.is_inverse else own, is_back=i > 0 and step.inverts(steps[i - 1]))
-            for i, (own, step) in enumerate(zip_equal(found, steps))
-        ]
+        found = []
+        for i, step in enumerate(steps):
+            own = relation(self.label(step.predicate))
+            own = replace(own, text=say("repeated", own.features, own)) if step.is_repeated else own
+            own = own.reversed if step.is_inverse else own
+            found.append(replace(own, is_back=i > 0 and step.inverts(steps[i - 1])))
+        return found
 
     def _noun(self, path: PropertyPath) -> str:
         """What stands at the end of a path from an item, as a noun: *author's date of birth*."""

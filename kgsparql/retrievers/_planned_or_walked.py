@@ -196,7 +196,7 @@ def _is_lookup(plan: a.Plan | None) -> bool:
 
 _MOST_FACTS = 5
 _UNSAID = other_kind("what is said of a statement", "not that")
-_NODE, _ABOUT, _ANSWER = map(g.Variable, ("node", "about", "answer"))
+_NODE, _ABOUT, _ANSWER = g.variables("node about answer")
 
 
 def told_of_fact(session: Session) -> Retrieval | None:

@@ -106,8 +106,8 @@ class PathRanking(Retriever):
             around = [step.predicate for step in steps if step.is_forward]
             top = 1.0 + (found[0].score if found else 0.0)
             defining += (replace(item, score=top) for item in definitions(session, around))
-            said = [_path_of(item) for item in defining]
-            evidence = Evidence([*defining, *(i for i in self._items_of(chosen, session) if _path_of(i) not in said)])
+            said, items = [item.property_path for item in defining], self._items_of(chosen, session)
+            evidence = Evidence([*defining, *(item for item in items if item.property_path not in said)])
         if session.notes.partial and found and not len(evidence):
             # Nothing can be shown of a path that was not followed: follow the best one, whatever the budget says.
             best, unlimited = (chosen or found)[:1], replace(session.unlimited(), complete=False)
@@ -241,10 +241,6 @@ class PathRanking(Retriever):
         limit = ENDS if session.complete else SAMPLE
         items = expanded_items(walks, session.labels, limit=limit, question=session.masked_question)
         return [replace(item, score=one.score) for item, one in zip_equal(items, chosen) if item]
-
-
-def _path_of(item: EvidenceItem) -> PropertyPath:
-    return item.property_path
 
 
 def _with_descriptions(starts: Sequence[LinkedEntity], session: Session) -> Sequence[LinkedEntity]:
