@@ -326,7 +326,7 @@ class Answer:
         """
         first, *others = self.best if self.is_ranked and self.best else (None,)
         if first is not None:
-            starts: dict[object, str] = {}
+            starts = dict[object, str]()
             for marker in first.markers:
                 if all(marker in one.markers for one in others):
                     way = self.evidence[marker].paths[:1]

@@ -107,7 +107,7 @@ def choose(
     if len(candidates) > MAX_CHOICES:
         scores = ranker_scores(candidates, session)
         listed = [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:MAX_CHOICES])]
-    groups: dict[Hashable, list[Candidate]] = {}  # predicates of one name are chosen together, things are not
+    groups = dict[Hashable, list[Candidate]]()  # predicates of one name are chosen together, things are not
     for candidate in listed:
         groups.setdefault(candidate.text if purpose == "predicates" else candidate.number, []).append(candidate)
     alike = [*groups.values()]
@@ -164,8 +164,8 @@ def _emitted_choices(
     choices: Iterable[Choice], of: Sequence[Candidate], purpose: str, at_most: int, session: Session, *, by: str
 ) -> list[Choice]:
     """Take the first choices, at most one of each group, and tell what was pruned."""
-    chosen: list[Choice] = []
-    groups: set[Hashable] = set()
+    chosen = list[Choice]()
+    groups = set[Hashable]()
     for choice in choices:
         if len(chosen) < at_most and choice.candidate.group not in groups:
             chosen.append(choice)

@@ -231,10 +231,10 @@ def alternatives(session: Session) -> tuple[LinkedEntity, ...]:
 
 
 def _known_descriptions(entities: Iterable[LinkedEntity], session: Session) -> dict[Term, str]:
-    groups: dict[str, list[IRI]] = {}
+    groups = dict[str, list[IRI]]()
     for entity in entities:
         groups.setdefault(normalised(entity.label), []).append(entity.term)
-    found: dict[Term, str] = {}
+    found = dict[Term, str]()
     with session.within_budget():
         found = descriptions_of(list(groups.values()), session.labels)
     # A thing of which nothing is known needs no IRI to be told apart, where no other is called so.

@@ -93,8 +93,8 @@ class AnswerFile:
         """
         if len(data) > MOST_BYTES:
             raise LimitError(f"more than {MOST_BYTES >> 20} MiB of answers", hint="check fewer at once", limit="bytes")
-        answers: list[KeptAnswer] = []
-        damaged: list[AnswerFileError] = []
+        answers = list[KeptAnswer]()
+        damaged = list[AnswerFileError]()
         unanswered = 0
         try:
             whole = _parsed_json(data)

@@ -188,7 +188,7 @@ class _NamedSteps:
     """The distinct names of predicates, and which of them each step of each path has; -1 after the last step."""
 
     def __init__(self, paths: Sequence[KindedPath], labels: Labels) -> None:
-        numbers: dict[str, int] = {}
+        numbers = dict[str, int]()
         self.longest = max([len(path.steps) for path, _ in paths])
         self.of = np.full((len(paths), self.longest), -1)
         for i, (path, _) in enumerate(paths):

@@ -220,7 +220,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     :param is_judged: the gaps are all that it leaves out; else that was not checked.
     """
     own, support = calibration(), found.support or support_of_path(found)
-    unlike: list[Gap] = []
+    unlike = list[Gap]()
     is_whole = is_judged and not session.notes.partial  # before a look at classes, which may fail
     with session.within_budget(), suppress(QueryError):
         if session.reading:  # a person has read what it leaves out

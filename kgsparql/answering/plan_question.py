@@ -267,7 +267,7 @@ def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
 
 def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list[tuple[int, int, Name]]:
     """Find the texts of the graph that begin and end with one of some words, the longest first."""
-    spans: dict[Literal, range] = {}
+    spans = dict[Literal, range]()
     for first in left:
         for last in range(first, min(first + _LONGEST, len(words.texts))):
             if last in left and not words.texts[last].isdecimal():
@@ -288,7 +288,7 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
     if not (spans or numbers):
         return []
     found = _texts_found((*spans, *numbers), numbers, session)
-    best: dict[Literal, range] = {}
+    best = dict[Literal, range]()
     for term, span in sorted((spans | numbers).items(), key=lambda own: (-len(own[1]), str(own[0]))):
         if term in found and not any(set(span) < set(longer) for longer in best.values()):
             best[term] = span
@@ -319,7 +319,7 @@ def _texts_found(
     some = g.Select((value, predicate), group, distinct=True, limit=1_000)
     calling = g.Select((value, label), called, distinct=True, limit=1_000)
     queries = [g.select_query("values_named", some), g.select_query("blank_nodes_called", calling)]
-    found: dict[Literal, IRI | None] = {}
+    found = dict[Literal, IRI | None]()
     solutions = [*session.graph.select(Query.union(queries))]
     left_out = {*UNWALKED, *labels}
     telling = {one["p"] for one in solutions if "p" in one and one["v"] in numbers} - left_out

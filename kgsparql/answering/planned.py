@@ -259,7 +259,7 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
     def is_said(text: str) -> bool:
         return any(fit.word(text, name) >= NEAR or fit.is_other_end(text, name) for name in names)
 
-    gaps: list[Gap] = []
+    gaps = list[Gap]()
     linked = set[int]()
     for link in (link for link in session.links if link.kind == "entity" and link.mention.text):
         linked |= {*asked.read.positions_between(link.mention.start, link.mention.end)}

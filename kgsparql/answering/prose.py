@@ -102,7 +102,7 @@ def _sentences_in(text: str) -> list[str]:
     found = value if isinstance(value, list) else by_lower_name(value).get("sentences")
     if not isinstance(found, list):
         raise unusable(text, "a list of sentences")
-    said: list[str] = []
+    said = list[str]()
     for one in found:
         own, marker = (one.get("text"), one.get("marker")) if isinstance(one, dict) else (one, None)
         if isinstance(own, str) and isinstance(marker, str):
@@ -156,15 +156,19 @@ class _Read:
         return None if self.found.reading.doubts else self.found.reading.plan
 
     @property
+    def chunks(self) -> Sequence[Chunk]:
+        """What is named in it, and its values."""
+        return self.found.asked.read.chunks
+
+    @property
     def names(self) -> dict[Term, Chunk]:
         """What the sentence names, and where."""
-        return {own.entities[0].term: own for own in self.found.asked.read.chunks if own.entities}
+        return {own.entities[0].term: own for own in self.chunks if own.entities}
 
     @property
     def free(self) -> list[int]:
         """The positions of the words of the sentence that are neither names nor values."""
-        chunks = self.found.asked.read.chunks
-        taken = places_of(own for own in chunks if own.entities or own.is_value)
+        taken = places_of(own for own in self.chunks if own.entities or own.is_value)
         return [at for at in range(self.start, len(self.texts)) if at not in taken]
 
     def text_of(self, positions: Iterable[int]) -> str:
@@ -199,11 +203,8 @@ class SentenceCheck:
                 return False
             positive = {*range(read.start, len(read.texts))} - denials
             return self._is_as_computed(self._read_statement(read.text_of(positive)) if denials else read)
-        if said is not None:
-            return False
-        if not denials and self._is_true(read):
-            return True
-        return any(self._is_as_computed(self._read_statement(question, "")) for question in self._asked_by(read))
+        asked = (self._read_statement(question, "") for question in self._asked_by(read))
+        return said is None and ((not denials and self._is_true(read)) or any(map(self._is_as_computed, asked)))
 
     # --- Reading it
 
@@ -258,7 +259,7 @@ class SentenceCheck:
         own = replace(labels, languages=self.session.labels.languages, known={})
         named = [(term, called) for known in (labels, own) for term, called in known(terms).items()]
         named += [(link.term, text) for link in self._linked_names for text in (link.label, link.mention.text)]
-        taken: list[Mention] = []
+        taken = list[Mention]()
         for term, called in sorted(named, key=lambda own: -len(own[1])):
             mention = mention_in(question, called)
             if isinstance(term, IRI) and mention.start >= 0 and not any(map(mention.overlaps, taken)):
@@ -319,7 +320,7 @@ class SentenceCheck:
     def _says_nothing_else(self, read: _Read, terms: Iterable[Term]) -> bool:
         """Tell whether each word shapes the sentence, or is one of the question, or of a predicate or class meant."""
         own, fit = lexicon(), read.session.label_fit
-        kinds = {kind for chunk in read.found.asked.read.chunks for kind in chunk.classes}
+        kinds = {kind for chunk in read.chunks for kind in chunk.classes}
         meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
         labels = [*map(fit.text, iris_in(meant))]
         is_of_place = any(not fit.roots(label).isdisjoint(fit.locations) for label in labels)
@@ -331,7 +332,7 @@ class SentenceCheck:
             asked = {own.superlatives.get(text) for text in self.session.asked.texts}
             closed |= {text for text, most in own.superlatives.items() if most in asked}
             closed |= own.summaries.keys() | own.count_words
-        numbers = [chunk.end for chunk in read.found.asked.read.chunks if chunk.number is not None]
+        numbers = [chunk.end for chunk in read.chunks if chunk.number is not None]
         counted = [read.texts[at] for at in numbers if at in read.free and self.made.value is None]
         if any(fit.says(text, label) for text in counted for label in labels):
             return False  # a budget of 5 is no 5 budgets
@@ -359,7 +360,7 @@ class SentenceCheck:
             return True
         is_being = before in own.be_forms | own.place_verbs
         after = next((p for p in range(at + 1, len(texts)) if texts[p] not in own.determiners), at)
-        chunk_at = {p: chunk for chunk in read.found.asked.read.chunks for p in chunk.span}
+        chunk_at = {p: chunk for chunk in read.chunks for p in chunk.span}
         behind, ahead = chunk_at.get(at - 1), chunk_at.get(after)
         is_value, is_kind = ahead is not None and ahead.is_value, behind is not None and bool(behind.classes)
         is_participle = own.is_participle(before)
@@ -400,7 +401,7 @@ class SentenceCheck:
         if not isinstance(value := self.made.value, Literal) or self.made.type != "number":
             return None
         known = Decimal(value.value)
-        near = (chunk for chunk in read.found.asked.read.chunks if chunk.number is not None and chunk.last is None)
+        near = (chunk for chunk in read.chunks if chunk.number is not None and chunk.last is None)
         return first_of(one for one in near if one.number in {known, round(known, _DECIMALS)})
 
     def _answer_span(self, read: _Read) -> range | None:

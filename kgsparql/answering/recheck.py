@@ -183,7 +183,7 @@ def _solution_rows(results: Iterable[QueryResult], *, only: str = "") -> frozens
 
     :param only: a column that is taken alone, where there is one of this name.
     """
-    rows: set[Row] = set()
+    rows = set[Row]()
     for result in results:
         if result.form == "ASK":
             rows.add((Literal(result.boolean),))

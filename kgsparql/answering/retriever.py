@@ -60,8 +60,8 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
 
     :return: each with that item's score and the markers of all items it is an end of.
     """
-    found: dict[Term, tuple[float, list[str], set[Term]]] = {}  # of each end its score, its markers, what leads to it
-    best: dict[Term, float] = {}
+    found = dict[Term, tuple[float, list[str], set[Term]]]()  # of each end its score, its markers, what leads to it
+    best = dict[Term, float]()
     mentioned: dict[Term, Term] = {e.term: link.term for link in session.links for e in (*link.candidates, link)}
     mentioned |= {path.end: path.start for path in session.same}
     for item in sorted(evidence, key=lambda item: -item.score):

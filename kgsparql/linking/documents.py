@@ -186,7 +186,7 @@ class Gazetteer:
     def mentions(self, text: str) -> tuple[TextMention, ...]:
         """Find every mention in a text, in order; places are in characters."""
         found = tokens(text)
-        mentions: list[TextMention] = []
+        mentions = list[TextMention]()
         next_token = 0
         for first, last, key in sorted(self._label_spans(found), key=lambda span: (span[0], -span[1])):
             if first >= next_token:
@@ -196,9 +196,9 @@ class Gazetteer:
 
     def _label_spans(self, found: Sequence[TextToken]) -> Iterator[tuple[int, int, int]]:
         """Yield the labels that begin and end where tokens do: number of first and last token, and of the label."""
-        parts: list[str] = []
-        begins: dict[int, int] = {}
-        ends: dict[int, int] = {}
+        parts = list[str]()
+        begins = dict[int, int]()
+        ends = dict[int, int]()
         at = 0
         for i, token in enumerate(found):
             gap = "" if token.joined or not parts else " "

@@ -278,7 +278,7 @@ def folded(steps: Sequence[Relation]) -> list[Relation]:
     >>> [step.text for step in folded([Relation("noun", "author"), Relation("noun", "date of birth")])]
     ["author's date of birth"]
     """
-    found: list[Relation] = []
+    found = list[Relation]()
     for step in steps:
         if not (found and found[-1].is_noun and step.is_noun):
             found.append(step)

@@ -252,7 +252,7 @@ class GraphIndexes:
 
     def _joint_index(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelSearch:
         """Join the indexes of all members; one that has just failed is not asked again: it would take long."""
-        failed: dict[str, KgsparqlError] = {}
+        failed = dict[str, KgsparqlError]()
         for member in graph.members:
             if member.name in self._of_members:
                 continue

@@ -102,7 +102,7 @@ class Linker:
 
         Without any, all words are linked.
         """
-        links: dict[IRI, LinkedEntity] = {}
+        links = dict[IRI, LinkedEntity]()
         for text, is_type in sorted((mentions or ())[:MAX_LINKS], key=itemgetter(1)):
             for link in () if is_type and links else self._links_in_text(text)[:1]:
                 rest = [c for c in (link, *link.candidates) if c.score >= THRESHOLD and c.term not in links]
@@ -138,7 +138,7 @@ class Linker:
     def suggest(self, question: str) -> tuple[LinkedEntity, ...]:
         """Labels that are like a name in a question in which nothing is linked, the most alike first."""
         lattice = self.lattice(question)
-        found: dict[str, LinkedEntity] = {}
+        found = dict[str, LinkedEntity]()
         for name in lattice.names():
             for entity in self._alike_labels(lattice.search, name, by_words=False):
                 if entity.score > ALIKE and entity.kind != "predicate":
@@ -199,7 +199,7 @@ class Linker:
             (nearest,) = search.nearest(embedder.embed([name.text]), limit=_NEAREST)
             hits += [(row, min(cosine, MISTYPED_WORDS), "vector") for row, cosine in nearest]
         scored = ((row, own * (1.0 if row.role == "label" else ALTERNATIVE), how) for row, own, how in hits)
-        found: dict[str, LinkedEntity] = {}
+        found = dict[str, LinkedEntity]()
         for row, score, how in sorted(scored, key=self._by_likeness):
             entity = LinkedEntity(IRI(row.iri), row.text, round(score, 4), row.kind, how, name, degree=row.degree)
             found.setdefault(row.iri, entity)
@@ -227,7 +227,7 @@ class Linker:
             ]
         near = [entity for entity in found if entity.score >= threshold]
         near = [e for e in near if e.kind == "entity"] or [e for e in near if e.kind == "class"]
-        best: dict[IRI, LinkedEntity] = {}
+        best = dict[IRI, LinkedEntity]()
         for entity in sorted(near, key=lambda e: (-e.score, e.label, e.term.value)):
             best.setdefault(entity.term, entity)
         return tuple(best.values())[:limit]
@@ -239,8 +239,8 @@ def _links_without_overlap(lattice: Lattice, found: Sequence[LinkCandidate]) -> 
     Beside a name, common words name nothing: `films` in `Which films did Jane Campion write?`.
     """
     links, names = list[LinkedEntity](), list[LinkedEntity]()
-    taken: set[int] = set()
-    entities: set[str] = set()
+    taken = set[int]()
+    entities = set[str]()
     for candidate in found:
         if candidate.score < THRESHOLD or candidate.fit.places & taken or candidate.row.iri in entities:
             continue
@@ -286,7 +286,7 @@ def _linked_entity(lattice: Lattice, candidate: LinkCandidate, rivals: Iterable[
     mention = Mention(lattice.question[slice(*place)], *place, candidate.is_type)
     score = round(candidate.score, 4)
     entity = LinkedEntity(IRI(row.iri), row.text, score, row.kind, candidate.matched, mention, degree=row.degree)
-    others: dict[str, LinkedEntity] = {}
+    others = dict[str, LinkedEntity]()
     for rival in rivals:
         is_unnamed = rival.row.role == "derived" != row.role and rival.row.key == row.key
         if rival.row.iri not in {row.iri, *others} and not (is_unnamed and rival.row.degree < row.degree):

@@ -458,5 +458,4 @@ def content_stems(text: str) -> set[str]:
     >>> sorted(content_stems("Which of the films were banned?"))
     ['ban', 'film']
     """
-    stops = stop_words()
-    return {stem(token.text) for token in tokens(text) if token.text not in stops}
+    return {stem(token.text) for token in tokens(text) if token.text not in stop_words()}

@@ -354,7 +354,7 @@ def written_plan(plan: a.Plan) -> Json:
     """
     writer = _Writer()
     arrays = writer.part(plan)
-    names: dict[str, dict[str, str]] = {}
+    names = dict[str, dict[str, str]]()
     for name, one in writer.names.items():
         kind = {} if one.kind == "item" else {"kind": one.kind}
         names[name] = {"term": str(one.term), **kind, **({"unit": one.unit} if one.unit else {})}

@@ -82,7 +82,7 @@ def chips(plan: a.Plan) -> list[Chip]:
     >>> [chip.kind for chip in chips(a.Count(a.Both((born, a.Instances(IRI("http://e.org/Poet"))))))]
     ['item', 'predicate', 'direction', 'class', 'condition']
     """
-    found: dict[tuple[ChipKind, str], tuple[Place, ...]] = {}
+    found = dict[tuple[ChipKind, str], tuple[Place, ...]]()
     for kind, place in _chip_places(plan, ()):
         part = None if kind in {"operator", "value"} else _part_at(plan, place)
         key = kind, str(part or place)
@@ -296,7 +296,7 @@ class _OptionFinder:
                 return self._rows_of(items, ())
             case a.Top(items) | a.SummaryOf(_, items) | a.ItemTable(items):
                 each = g.Select((ITEM,), compiler.members(items, ITEM), distinct=True)  # not for each way to it
-                found: list[g.Group] = []
+                found = list[g.Group]()
                 for measure in (one.measure for one in columns or [cast("Any", plan)]):
                     found.append(compiler.measured(measure, ITEM, items).group)
                     if isinstance(measure, a.HowMany):  # of which there may be none

@@ -90,7 +90,7 @@ def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable
     if not (facts.first or facts.last or facts.over_by):
         return group, node
     (starts, begun), (ends, over) = _day_of(to, facts, node, "start"), _day_of(to, facts, node, "end")
-    conditions: list[Expression] = []
+    conditions = list[Expression]()
     if facts.last:
         conditions.append(_unless_unknown(apply("<=", begun, facts.last)))
     if facts.first:

@@ -164,7 +164,7 @@ class Rel:
 
 def best(found: Iterable[Denotation], most: int = 6) -> list[Denotation]:
     """The likeliest, the best first, each set once."""
-    kept: dict[tuple[a.ItemSet | None, tuple[int, ...]], Denotation] = {}
+    kept = dict[tuple[a.ItemSet | None, tuple[int, ...]], Denotation]()
     for one in sorted(found, key=lambda d: (-d.rank, str(d.items))):
         kept.setdefault((one.items, one.head if one.is_free else ()), one)
         if len(kept) == most:

@@ -485,7 +485,7 @@ def in_step(looking: Mapping[_K, Looking[_T]]) -> dict[_K, _T]:
     [1, 2]
     {'a': 2, 'b': 4}
     """
-    found: dict[_K, _T] = {}
+    found = dict[_K, _T]()
     while waiting := [key for key in looking if key not in found]:
         wanted: dict[Callable[[Sequence[Any]], object], list[Any]] = defaultdict(list)
         for key in waiting:

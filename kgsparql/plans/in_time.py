@@ -175,7 +175,7 @@ class TimePlanner:
         if plan is None or is_single or not is_present(asked):
             return reading
         is_one = isinstance(plan, a.ItemSet) and _asks_for_one(asked)
-        over: list[a.Held] = []
+        over = list[a.Held]()
 
         def current(facts: a.Held) -> a.ItemSet:
             if not (self.view.has_items(_spans_of(facts)) or self._are_numbers(facts)):  # events of one day
@@ -318,7 +318,7 @@ class TimePlanner:
 
         :param ahead: what these will be changed to, so that an endpoint is asked for it in the same query.
         """
-        found: list[a.Held] = []
+        found = list[a.Held]()
 
         def over(part: Any) -> Any:
             if isinstance(part, a.Has) and part.to is not None:

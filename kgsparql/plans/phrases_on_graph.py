@@ -126,7 +126,7 @@ class Phrases(NamedWords):
         is_counted = self._is_counted(phrase)
         is_asked = phrase.asked in {"what", "which", "how"} or is_counted
         is_small = is_asked and self.chunked.raw[head.start][:1].islower()
-        options: list[Denotation] = []
+        options = list[Denotation]()
         is_meant = self.question.is_definition and phrase is self.question.phrase
         is_meant = is_meant or bool(phrase.kinds and not phrase.restrictions)  # which kinds of sand are there
         if head.entities and (is_meant or not (is_small and (phrase.restrictions or phrase.asked))):
@@ -169,7 +169,7 @@ class Phrases(NamedWords):
             return self._of_most(phrase, replace(owner, most=None))
         chunks, whose = self.owned_noun(phrase, owner)
         positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
-        found: list[Denotation] = []
+        found = list[Denotation]()
         for given in self.denotations(owner)[:_GIVEN]:
             start = self.word_set(given) if given.is_free else self.predicating.settled(given)
             if start is not None:
@@ -309,7 +309,7 @@ class Phrases(NamedWords):
         is_asked = bool(phrase.asked) or phrase is self.question.phrase
         score = _W.of_class + _W.wanted * is_asked - _W.later * (kind not in head.classes[:1])
         found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]
-        named: list[Denotation] = []
+        named = list[Denotation]()
         if len(before) == 1 and before[0].is_name:  # `film Jaws` is a film, `Jaws film` may be that, too
             kinds = self.view.classes_of(name.term for name in before[0].entities)
             own = [name for name in before[0].entities if kind in kinds.get(name.term, ())]

@@ -95,9 +95,9 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
 
 def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
     group = list(compiler.members(table.items, ITEM))
-    head: list[g.HeadPart] = []
-    order: list[tuple[Expression, bool]] = []
-    keys: dict[str, Expression] = {}
+    head = list[g.HeadPart]()
+    order = list[tuple[Expression, bool]]()
+    keys = dict[str, Expression]()
     for number, (column, found) in enumerate(compiler.row(table, ITEM)):
         more = (compiler.where_measured(found, ITEM, table.items),) if column.optional else found.group
         group += filterfalse(group.__contains__, more)

@@ -231,7 +231,7 @@ class PlanCompiler:
         :param unit: of the number that it leads to.
         """
         nodes = [start, *(self.new("i") for _ in path.steps[1 + len(holders) :]), *holders, end]
-        group: list[g.Pattern] = []
+        group = list[g.Pattern]()
         for i, step in enumerate(path.steps):
             ends = (nodes[i], nodes[i + 1]) if step.is_forward else (nodes[i + 1], nodes[i])
             is_last = i == (len(path.steps) - 1 if step.is_forward else 0)

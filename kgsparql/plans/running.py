@@ -230,7 +230,7 @@ def _tied_with_last(plan: a.Plan, beside: _BesideValue) -> int:
         number, more = top.number, replace(top, number=top.number + _MOST_TIED)
     else:
         return 0
-    each: dict[Any, Term | None] = {}
+    each = dict[Any, Term | None]()
     for place, row in enumerate(beside.rows_of(more)):
         each.setdefault(row.get(ITEM.name) if by == VALUE.name else place, row.get(by))
     values = [*each.values()]
@@ -342,7 +342,7 @@ def _facts_of(plan: a.Plan, beside: _BesideValue) -> tuple[tuple[Triple, ...], b
     own, queries = beside.vocabulary, list[Witnesses](witnesses(plan, vocabulary=beside.vocabulary))
     kinds = [part.of for part in parts_of(plan, a.Instances) if own.narrower]
     queries += map(partial(subclass_facts, vocabulary=own), dict.fromkeys(kinds))
-    triples: dict[Triple, None] = {}
+    triples = dict[Triple, None]()
     are_all = True
     for witness in queries:
         found = beside.select(witness.query)
@@ -355,7 +355,7 @@ def _facts_of(plan: a.Plan, beside: _BesideValue) -> tuple[tuple[Triple, ...], b
 def _best_compared(plan: a.Top, best: Sequence[Term | None], beside: _BesideValue, *, is_small: bool) -> Compared:
     """Tell what the best of a set are the best of; an endpoint is not asked for the next of a large set."""
     named = tuple(item for item in best if isinstance(item, IRI | Literal))
-    following: dict[Term, Term | None] = {}
+    following = dict[Term, Term | None]()
     size = 0
     if (is_small or not beside.graph.is_remote) and len(named) == len(best) <= _MOST_BESIDE:
         others = a.Top(a.Minus(plan.items, a.Items(named)), plan.measure, 1, plan.largest)

@@ -260,7 +260,7 @@ class Profiler:
     def _look_at(self, sets: Sequence[a.ItemSet]) -> None:
         self.sample_all(sets)
         terms, uses_of = dict[a.ItemSet, tuple[Term, ...]](), dict[a.ItemSet, dict[Step, StepUse]]()
-        asked: dict[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]] = {}
+        asked = dict[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]]()
         for one in sets:
             terms[one] = self.sample(one)[:ITEMS]
             steps = self._adjacent(terms[one]) if terms[one] else None

@@ -46,7 +46,7 @@ class TablePlanner(NamedWords):
     def plan(self, each: NounPhrase) -> PlannedReading:
         """The likeliest table, or one number where something is summed up over all of it."""
         question, phrase, keys = self.question, self.question.phrase, self._keys(each)
-        found: list[PlannedReading] = []
+        found = list[PlannedReading]()
         for key in keys:
             if (best := self.asks_best(each)) is not None:
                 found += self._best_of(key, *best)
@@ -154,7 +154,7 @@ class TablePlanner(NamedWords):
     def _several_summaries(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
         """Several numbers of each, side by side: `the average and maximum age for each type`."""
         tables = [first_of(self._summaries(key, each, one)) for one in self.question.columns]
-        columns: list[a.Column] = []
+        columns = list[a.Column]()
         for one, noun in zip_equal(tables, self.question.columns):
             if one is None or not isinstance(one.plan, a.ItemTable) or one.plan.items != key.known:
                 return
@@ -169,8 +169,8 @@ class TablePlanner(NamedWords):
 
     def _side_by_side(self, found: Denotation) -> PlannedReading:
         """Several numbers of a set, in one row: `the average, the lowest and the highest age of the singers`."""
-        columns: list[a.Column] = []
-        left: list[int] = []
+        columns = list[a.Column]()
+        left = list[int]()
         for noun in self.question.columns:
             positions = self.positions([*noun.chunks, *(noun.of.chunks if noun.of is not None else ())])
             options = [one.measure for one in self.measuring.measures(found, positions) if one.kind == "number"]
@@ -250,8 +250,8 @@ class TablePlanner(NamedWords):
 
         :param names_stand: where names of its items are asked for, they stand for these.
         """
-        made: dict[str, a.Column] = {}
-        left: list[int] = []
+        made = dict[str, a.Column]()
+        left = list[int]()
         is_hidden = stood = False
         kinds = key.classes or self.view.classes_in(key.known)
         for noun in columns:
@@ -413,7 +413,7 @@ class TablePlanner(NamedWords):
 
     def share(self) -> PlannedReading:
         """What percentage of a set something is true of."""
-        found: list[PlannedReading] = []
+        found = list[PlannedReading]()
         for whole in self.phrases.settled(self.question.phrase)[:_KEYS]:
             for part in self.phrases.restricting.all_of(whole, self.question.said, _PARTS)[:_TRIED]:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))

@@ -310,7 +310,7 @@ class TermLister:
                 named[normalised(labels[term])].append(term)
         several = [term for own in named.values() if len(own) > 1 for term in own]
         known = descriptions(self.profiler.graph, several, languages=self.labels.languages) if several else {}
-        found: dict[IRI, tuple[IRI, ...]] = {}
+        found = dict[IRI, tuple[IRI, ...]]()
         for term in entities:
             if not any(term in also for also in found.values()):
                 own = [] if said_besides(term, labels[term], self.asked.texts) else named[normalised(labels[term])]
@@ -333,7 +333,7 @@ class TermLister:
 
     def predicates(self, entities: Sequence[IRI], classes: Sequence[IRI]) -> list[ListedPredicate]:
         """The predicates near the entities and at the classes; with many, or no classes, those two steps away."""
-        found: dict[IRI, ListedPredicate] = {}
+        found = dict[IRI, ListedPredicate]()
 
         def look(items: a.ItemSet, known: Sequence[IRI], bonus: float, after: IRI | None = None) -> None:
             if items not in self.profiler.known.profiles and len(self.profiler.known.profiles) >= MOST_SETS:

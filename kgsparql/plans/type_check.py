@@ -220,7 +220,7 @@ def terms_in(plan: a.Plan) -> set[Term]:
     >>> [term.value for term in terms_in(a.Count(a.Instances(IRI("http://e.org/City"))))]
     ['http://e.org/City']
     """
-    found: set[Term] = set()
+    found = set[Term]()
     for part in parts(plan):
         for each in fields(part):
             value = getattr(part, each.name)

@@ -379,7 +379,7 @@ class Builders:
         each: NounPhrase = replace(found.one("each"), is_each=True)
         question: Form = found.one("body")
         phrase, has_it = question.phrase, Predication(light="have", subject=each)
-        own: dict[str, Any] = {}
+        own = dict[str, Any]()
         if (inner := self._without_count(phrase)) is not phrase:
             own["phrase"] = replace(phrase, of=inner.restricted(has_it))
         elif question.asks == "count":
@@ -394,7 +394,7 @@ class Builders:
         """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
         question: Form = found.one("body")
         preposition = found.field("preposition")
-        said: list[Restriction] = []
+        said = list[Restriction]()
         for one in question.phrase.restrictions:
             own = one
             if isinstance(own, Predication):

@@ -152,7 +152,7 @@ class _Chunker:
 
     def chunked(self, links: Sequence[LinkedEntity]) -> Chunked:
         """Return the question with its chunks."""
-        rows: dict[tuple[int, int], list[tuple[LabelRow, float]]] = {}
+        rows = dict[tuple[int, int], list[tuple[LabelRow, float]]]()
         if self.lattice is not None:
             spans = {}
             for span, own in self.lattice.rows.items():
@@ -199,7 +199,7 @@ class _Chunker:
 
     def _take_exact(self, rows: Mapping[tuple[int, int], list[tuple[LabelRow, float]]]) -> None:
         """Take the names and classes that the question has word for word, the longest first."""
-        found: list[tuple[float, int, Chunk]] = []
+        found = list[tuple[float, int, Chunk]]()
         for start, end in rows.keys() | self.values.keys():
             chunk = self._exact_chunk(start, end, rows.get((start, end), []))
             if chunk is not None:
@@ -384,7 +384,7 @@ def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, int, str]:
 
 def _best_names(hits: Iterable[tuple[LabelRow, float]], text: str) -> tuple[Name, ...]:
     """Make names of rows, those written as in the question first if they are not much rarer, then by degree."""
-    best: dict[str, Name] = {}
+    best = dict[str, Name]()
     for row, score in hits:
         name = Name(IRI(row.iri), row.text, score * (1.0 if row.role == "label" else _ALTERNATIVE), row.degree)
         old = best.get(row.iri)

@@ -320,7 +320,7 @@ class Form:
 
         Of `the nation of Ann's mother`: Ann's are `mother`, and whose these are `nation`.
         """
-        above: dict[int, tuple[NounPhrase, Link]] = {}
+        above = dict[int, tuple[NounPhrase, Link]]()
         phrases = list(self.phrases)
         found_in = (one for one in self.read.chunks if term in (*one.classes, *(name.term for name in one.entities)))
         named = places_of(found_in)

@@ -320,7 +320,7 @@ def _meanings_by_word(
     kind: Kind, text: str, infinitives: Sequence[str], accented: frozenset[str]
 ) -> dict[str, Meaning]:
     """Return ``word:english`` pairs as a table; the first stem of a verb is an infinitive, which has an ending."""
-    found: dict[str, Meaning] = {}
+    found = dict[str, Meaning]()
     for pair in text.split():
         keys, english = pair.split(":")
         first, *others = keys.split(",")

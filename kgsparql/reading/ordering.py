@@ -87,8 +87,8 @@ class _Writer:
 
     def lattice(self, units: Sequence[Unit]) -> Lattice:
         """Tag each unit, also with the tags of the one before: ``after.noun``."""
-        found: list[dict[str, Edge]] = []
-        before: list[str] = []
+        found = list[dict[str, Edge]]()
+        before = list[str]()
         for at, unit in enumerate(units):
             is_governed = at > 0 and self._after_verb(unit, units[at - 1]) is not unit
             own = [*self.tags(unit), *["governed"] * is_governed]
@@ -122,7 +122,7 @@ class _Writer:
             for verb in verbs if units else ():
                 units[0] = self._after_verb(units[0], verb)
             parts[label] += units
-        texts: list[list[Unit]] = []
+        texts = list[list[Unit]]()
         places = dict[str, int]()
         for label, sign, form, literal in _TEMPLATE_PART.findall(template):
             places[label] = len(texts)

@@ -281,7 +281,7 @@ class _Tagger:
         chunk, named = self.chunks.get(at), self._name_of_predicate(at) if at in self.named else None
         if self._is_after_owner(at) and self.texts[at] == self.lexicon.possessive:
             return {"pos": (at + 1, None)}
-        found: dict[str, tuple[int, Any]] = {}
+        found = dict[str, tuple[int, Any]]()
         if at not in self.covered:
             found = self._tags_by_list(at)
             if at in self.silent or "time_adverbs" in found:

@@ -144,8 +144,8 @@ class _Names:
 
     def found(self) -> dict[int, _Known]:
         """Return the names by the position of their first word, the longest first."""
-        found: dict[int, _Known] = {}
-        taken: set[int] = set()
+        found = dict[int, _Known]()
+        taken = set[int]()
         order = sorted(self._named_spans(), key=lambda hit: (hit[0] - hit[1].end, hit[1].kind != "name", hit[0]))
         for start, known in [*self._quoted_spans(), *order]:
             if not taken & set(range(start, known.end)):
@@ -164,7 +164,7 @@ class _Names:
         """Yield what the graph has names for, the best connected of each first."""
         if self.search is None:
             return
-        spans: dict[str, list[tuple[int, int, str]]] = {}
+        spans = dict[str, list[tuple[int, int, str]]]()
         is_noun = [self._is_noun(at) for at in range(len(self.tokens))]
         for start in range(len(self.tokens)):
             for end in range(start + 1, min(len(self.tokens), start + USUAL_NGRAM) + 1):
@@ -398,7 +398,7 @@ class _Translator:
     def _with_names(self, units: list[Unit]) -> list[Unit]:
         """Join what is the name of something in English: *Universität Bonn*, *die Beatles*."""
         the, of = self.lexicon.written["the"], self.lexicon.written["of"]
-        places: dict[str, int] = {}
+        places = dict[str, int]()
         for at, (first, last) in enumerate(itertools.pairwise(units)):
             if last.kind == "name" and (first.kind == "noun" or first.english.endswith(the)):
                 joint = f"{first.english} {of}" if first.kind == "noun" else the

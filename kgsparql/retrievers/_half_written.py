@@ -113,8 +113,8 @@ def _computed_fillings(
         longest = max(range(len(options)), key=lambda at: len(options[at]))
         options[longest] = options[longest][:-1]
     ranked = sorted(product(*options), key=_score_of, reverse=True)
-    known: dict[tuple[a.ItemSet, PropertyPath], bool] = {}
-    later: list[_Filled] = []
+    known = dict[tuple[a.ItemSet, PropertyPath], bool]()
+    later = list[_Filled]()
     with session.within_budget():
         for filled in ranked:
             if tried == _RUN or len(found) == _KEPT:

@@ -151,11 +151,11 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
         groups = [(enumeration.link.term, step) for step in steps]
         found, _ = mediated_paths(session.graph, groups, direction=session.direction, skip=UNWALKED)
         paths = [path for own in found.values() for path in own]
-        between: dict[Term, tuple[Step, IRI]] = {}
+        between = dict[Term, tuple[Step, IRI]]()
         for path in paths:
             if path.end in others:
                 between.setdefault(path.hops[0].end, (path.hops[1].step, path.end))  # type: ignore[arg-type]
-        shared: dict[PropertyPath, list[Term]] = {}
+        shared = dict[PropertyPath, list[Term]]()
         for path in paths:
             node, shape = path.hops[0].end, path.property_path
             if node in between and path.end not in others and not is_mediator(path.end):
@@ -218,7 +218,7 @@ def distinct_paths(found: Sequence[LikelyPath], at_most: int) -> list[LikelyPath
     """Take the first paths, without those that lead to just the same several ends as one before them."""
     kept = []
     seen = set()
-    same: dict[tuple[object, ...], list[LikelyPath]] = {}
+    same = dict[tuple[object, ...], list[LikelyPath]]()
     for one in found:  # from nodes of one label, kind and description, which nobody can tell apart
         link, kind = one.link, one.enumeration.kinds_along(one.path)[0]
         key = (link.mention, normalised(link.label), link.kind, link.description, kind, one.path)

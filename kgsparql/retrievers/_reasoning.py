@@ -92,8 +92,8 @@ class FactSheet:
             best = sorted(places_by_likeness(session.masked_question, told, session)[:MAX_CHOICES])
             session.notes.add_cuts([Cut("facts that a model reads", MAX_CHOICES, len(lines))])
             lines = [lines[place] for place in best]
-        numbers: dict[Term, int] = {}
-        by_text: dict[str, ReadLine] = {}
+        numbers = dict[Term, int]()
+        by_text = dict[str, ReadLine]()
         for line in lines:
             own = dict.fromkeys(t for way in line.ways for t in way.terms if not _is_nameless(t, session))
             numbers |= {t: n for n, t in enumerate((t for t in own if t not in numbers), len(numbers) + 1)}
@@ -274,7 +274,7 @@ def answered(
 def _chains_to(wanted: Set[Term], used: Sequence[ReadLine], sheet: FactSheet, session: Session) -> list[Path]:
     """Find the chains from what the question names to what is wanted, by the facts that were used, else by any."""
     named = dict.fromkeys((*session.linked, *(path.end for path in session.same)))
-    chains: list[Path] = []
+    chains = list[Path]()
     for lines in (used, sheet.lines.values()):  # a model may leave out what is plain
         hops, left = _hops_of(lines), wanted - {way.end for way in chains} - named.keys()
         chains += [path for start in named for path in _chains_from(start, left, hops).values()]
@@ -318,7 +318,7 @@ def _part_with(term: Term, told: Set[Triple], found: Retrieval, session: Session
 def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tuple[list[InferenceStep], list[str]]:
     """Look up each step of a reply: as the facts that it is, at most two of them; the others are the model's own."""
     known = {own.triple: InferenceStep(item.marker, own) for item in reversed([*evidence]) for own in item.triples}
-    checked: dict[InferenceStep, None] = {}
+    checked = dict[InferenceStep, None]()
     own = []
     for step in (one for one in said.steps if one.says and not (one.used and one.start == one.end > 0)):
         lines = [sheet.lines[marker] for marker in step.used]

@@ -88,7 +88,7 @@ class FoundFacts:
 
     def reached(self) -> Frontiers:
         """List the walks with what they lead to: one to the neighbours, one for each predicate behind a mediator."""
-        found: dict[Walk, dict[Term, Path]] = {}
+        found = dict[Walk, dict[Term, Path]]()
         for unit in self.units:
             conditions = self.conditions if self.is_mediated(unit) else [()]
             met = [own for own in conditions if all(self.meets(unit, one) for one in own)]
@@ -111,7 +111,7 @@ def expansions_of(frontiers: Frontiers, session: Session) -> list[Expansion]:
     counts = predicate_counts(entities, session, skip=UNWALKED, begins=not any(walk.path.steps for walk in frontiers))
     expansions = []
     for walk, ways in frontiers.items():
-        steps: dict[Step, dict[IRI, NeighbourGroup]] = {}
+        steps = dict[Step, dict[IRI, NeighbourGroup]]()
         for entity, way in ways.items():
             for count in counts.get(entity, ()):
                 back = bool(way.hops) and count.step.inverts(way.hops[-1].step)
@@ -138,7 +138,7 @@ def found_facts(
         cuts = []
         if len(entities) < len(expansion.counts):
             cuts.append(Cut("entities asked about", len(entities), len(expansion.counts), expansion.text))
-        plain: dict[Term, Unit] = {}
+        plain = dict[Term, Unit]()
         mediated = []
         for entity in entities:
             paths, own_cuts = known[entity, expansion.step]
@@ -157,7 +157,7 @@ def found_facts(
 
 def _affordable_entities(expansion: Expansion, known: KnownNeighbours, *, most: int, limit: int) -> list[IRI]:
     """Take the first entities of an expansion, as many as one query can ask about; at least one."""
-    entities: list[IRI] = []
+    entities = list[IRI]()
     for entity, count in expansion.counts.items():
         if (entity, expansion.step) not in known:
             most -= min(count.count, limit)

@@ -130,7 +130,7 @@ def chosen_steps(
 
 def _examples_of(offered: Sequence[NextStep], session: Session) -> list[str]:
     """Name two terms that each step leads to, not straight back."""
-    near: dict[tuple[Term, Step], list[Term]] = {}
+    near = dict[tuple[Term, Step], list[Term]]()
     with session.within_budget():
         found = groups_of(((one.way.end, one.step) for one in offered), session, limit=_EXAMPLES_OF_STEP + 1)
         near = {(group.entity, group.step): [way.end for way in ways_of(group)] for group in found.items}
@@ -314,7 +314,7 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
 
     Graphs that store the inverse of every triple say everything twice. A single common end may be chance.
     """
-    forward: dict[tuple[Term, frozenset[Term]], set[IRI]] = {}
+    forward = dict[tuple[Term, frozenset[Term]], set[IRI]]()
     for line in lines:
         if line.path.is_direct and line.path.first_step.is_forward:
             forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.first_step.predicate)
@@ -336,7 +336,7 @@ def telling_lines(lines: Sequence[Line], session: Session) -> list[Line]:
         is_name = isinstance(way.end, Literal) and way.end.value == labels.get(way.terms[-2])
         return is_name or way.end in way.terms[:-1]
 
-    told: dict[tuple[object, ...], Line] = {}
+    told = dict[tuple[object, ...], Line]()
     for line in lines:
         steps = tuple((labels[step.predicate], step.direction) for step in line.path.steps)
         if not all(map(says_nothing, line.ways)):

@@ -233,7 +233,7 @@ def _with_ends(
 
 def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm, ...]:
     """Terms of lines, by the best line of each, then of passages; those the question names only if alone."""
-    found: list[tuple[Term, float, str]] = []
+    found = list[tuple[Term, float, str]]()
     for item in (item for item in evidence if item.kind != "passage"):
         ends = {way.end for way in item.paths}
         terms = dict.fromkeys(term for way in item.paths for term in way.terms[1:])
@@ -266,7 +266,7 @@ def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float]) -> 
 
 def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], session: Session) -> Iterator[_Chunk]:
     names = session.labels([*similarity, *(text.predicate for text in about)])
-    keys: dict[str, list[str]] = {}
+    keys = dict[str, list[str]]()
     for term in similarity:
         keys.setdefault(normalised(names[term]), []).append(term.value)
     matcher = Gazetteer(keys, languages=session.labels.languages)

@@ -136,7 +136,7 @@ class MindMap(Retriever):
         """Find paths between entities (P), then lines of neighbours (N); where no path joins any, of two hops (P)."""
         find_links(session)
         entities = [*session.linked]
-        around: list[Line] = []
+        around = list[Line]()
         with session.within_budget():
             around += (
                 line for group in groups_near(session.links, session, limit=_FRONTIER) for line in lines_of(group)
@@ -199,7 +199,7 @@ class MindMap(Retriever):
         Source: Wen et al., section 3.2, but entities are compared by IRI, and each segment starts where the last ended.
         """
         found: list[list[Segment]] = [[]]
-        cuts: list[Cut] = []
+        cuts = list[Cut]()
         start, remaining = first_of(entities), list(entities[1:])
         with session.within_budget():
             while start is not None and remaining:
@@ -272,7 +272,7 @@ def _without_inverses(paths: Sequence[Path]) -> Segment:
 
     Their hops are equal, or have the other direction and another predicate: its inverse.
     """
-    kept: dict[tuple[Term, ...], list[Path]] = {}
+    kept = dict[tuple[Term, ...], list[Path]]()
     for path in sorted(paths, key=lambda path: sum(hop.direction == "inverse" for hop in path.hops)):
         same = kept.setdefault(path.terms, [])
         pairs = (zip_equal(path.hops, other.hops) for other in same)

@@ -95,7 +95,7 @@ class PathRanking(Retriever):
         enumerations = self._enumerations_from((), session)
         found = self._scored_with_ends(enumerations, session)
         chosen = []
-        defining: list[EvidenceItem] = []
+        defining = list[EvidenceItem]()
         evidence = Evidence()
         with session.within_budget():
             first = distinct_paths(found, self.prompt_paths)[: self.prompt_paths]  # of paths to the same ends, one
@@ -166,7 +166,7 @@ class PathRanking(Retriever):
 
     def _likely_meanings(self, session: Session) -> list[LinkedEntity]:
         """List what the mentions may mean: each link, and what scored nearly as high; the less known, the lower."""
-        meant: dict[IRI, LinkedEntity] = {}
+        meant = dict[IRI, LinkedEntity]()
         for link in session.links:
             near = (c for c in link.candidates if c.kind == link.kind and c.score >= link.score - _NEARLY_AS_GOOD)
             # `Dreams` is no rival of `Bread, Love and Dreams`.

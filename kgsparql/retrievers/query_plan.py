@@ -440,7 +440,7 @@ def _with_options(written: list[Any]) -> Any:
     """A table, with what is said about its rows as the object that the arrays have."""
     if not (written and written[0] in ("table", "group")):
         return written
-    kept: list[Any] = []
+    kept = list[Any]()
     options = dict[str, Any]()
     if written[0] == "table" and len(written) > 2 and isinstance(written[2], list):
         shown = [one for one in written[2] if one != ["name"]]

@@ -137,7 +137,7 @@ class StructGPT(Retriever):
         found = []
         answer = None
         for number in range(1, self.max_steps + 1):
-            step: list[FoundFacts] = []
+            step = list[FoundFacts]()
             with session.within_budget():
                 step = shown_facts(self._step_facts(walked, session), session, tokens=self.fact_tokens)
                 found += step

@@ -274,7 +274,7 @@ class ThinkOnGraph(Retriever):
         kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model else self.width
         chains = [chain for chain in chains if chain.score > 0]
         chains.sort(key=lambda chain: (-chain.score, labels.get(chain.end, ""), str(chain.end)))
-        met: dict[tuple[Walk, Term], Chain] = {}
+        met = dict[tuple[Walk, Term], Chain]()
         for chain in chains:
             met.setdefault((chain.walk, chain.end), chain)
         # Chains of different walks are preferred where nobody has told siblings apart.
@@ -462,7 +462,7 @@ def _chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Re
 def _ends_retrieval(walks: Mapping[Walk, float], kept: Iterable[Chain], session: Session) -> Retrieval:
     """Follow walks to all their ends, which are the candidates: of each walk those of kept chains first."""
     evidence = Evidence(items_at_ends(walks, session))
-    best: dict[Term, float] = {}
+    best = dict[Term, float]()
     for chain in kept:
         best[chain.end] = max(chain.score, best.get(chain.end, 0.0))
     places = {item.marker: place for place, item in enumerate(evidence)}

@@ -112,7 +112,7 @@ class CombinedLabels:
         found = [part.nearest(vectors, limit=limit) for part in self.parts]
         nearest = []
         for number in range(len(vectors)):
-            best: dict[tuple[str, ...], tuple[LabelRow, float]] = {}
+            best = dict[tuple[str, ...], tuple[LabelRow, float]]()
             hits = chain.from_iterable(of_part[number] for of_part in found)
             for hit in sorted(hits, key=lambda hit: (-hit[1], hit[0])):
                 best.setdefault(_identity_of(hit[0]), hit)
@@ -128,7 +128,7 @@ def _without_repeats(rows: Iterable[LabelRow]) -> list[LabelRow]:
     all_rows = list(rows)
     kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
     named = {row.iri for row in all_rows if row.role != "derived"}
-    merged: dict[tuple[str, ...], LabelRow] = {}
+    merged = dict[tuple[str, ...], LabelRow]()
     for row in all_rows:
         if row.role != "derived" or row.iri not in named:
             known = merged.get(_identity_of(row), row._replace(degree=0))

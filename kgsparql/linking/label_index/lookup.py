@@ -56,7 +56,7 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
 
 def names_in(solutions: Iterable[Solution]) -> list[LabelRow]:
     """Return the names in solutions with ``?entity``, ``?label`` and maybe ``?predicate``, each once."""
-    found: dict[LabelRow, None] = {}
+    found = dict[LabelRow, None]()
     for solution in solutions:
         entity, label = solution.get("entity"), solution.get("label")
         if isinstance(entity, IRI) and isinstance(label, Literal):
@@ -148,7 +148,7 @@ class EndpointLabels(FoundLabels):
     def _found_labels(self, text: str, languages: tuple[str, ...]) -> FoundLabels:
         spellings, tags = Spellings(text, languages), language_tags(languages)
         names = self._exact_names(spellings.exact, tags)
-        common: set[str] = set()
+        common = set[str]()
         searched = self._names_by_search(spellings, tags, common, names)
         names += [name for name in searched if name not in names]
         if not names:  # by predicates of the graph's own, as in :func:`kgsparql.exploration.by_label`
@@ -477,7 +477,7 @@ class Spellings:
             return self._content_runs()
         found = []
         for small in (_IN_NAMES | _BETWEEN_NAMES, _IN_NAMES, frozenset[str]()):
-            runs: list[list[int]] = []
+            runs = list[list[int]]()
             for i in (i for i, is_capital in enumerate(self._capitals) if is_capital and self._content[i]):
                 if runs and i - runs[-1][-1] <= 3 and self._is_one(runs[-1][-1], i, small):
                     runs[-1] = list(range(runs[-1][0], i + 1))

@@ -240,7 +240,7 @@ class _Reader:
             for predicate in predicates:
                 if predicate.value in used:
                     self.found.extend(self._noted_names(self._label_texts(predicate, role)))
-        owners: dict[object, list[tuple[str, str]]] = {}  # of the nodes that have labels
+        owners = dict[object, list[tuple[str, str]]]()  # of the nodes that have labels
         for link in (link for link in LABEL_NODES if link.value in used):
             role = "label" if may_be_name(link) else "alternative"
             for solution in self._polled_solutions(Query.load("index_labels").bind(predicate=[link])):
@@ -372,7 +372,7 @@ class _Reader:
 
 def _names_of_one(found: Iterable[_Read]) -> Iterator[LabelRow]:
     """Yield the names that were read of one IRI, each once, without kind and degree."""
-    first: dict[tuple[str, str], _Read] = {}
+    first = dict[tuple[str, str], _Read]()
     labelled_at = None
     for read in sorted(found, key=attrgetter("step")):
         key = normalised(read.text)
