@@ -17,7 +17,7 @@ from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Scores
 from kgsparql.models.chat_completion import Call, fenced, plain
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import Json, grouped, printable
 
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
@@ -107,10 +107,8 @@ def choose(
     if len(candidates) > MAX_CHOICES:
         scores = ranker_scores(candidates, session)
         listed = [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:MAX_CHOICES])]
-    groups = dict[Hashable, list[Candidate]]()  # predicates of one name are chosen together, things are not
-    for candidate in listed:
-        groups.setdefault(candidate.text if purpose == "predicates" else candidate.number, []).append(candidate)
-    alike = [*groups.values()]
+    # Predicates of one name are chosen together, things are not.
+    alike = [*grouped((one.text if purpose == "predicates" else str(one.number), one) for one in listed).values()]
     lines = [f"{n}. {own[0].text}" for n, own in enumerate(alike, 1)]
     asked = [f"Question: {plain(session.original, 4000)}", *before, f"Choose at most {at_most} of these {purpose}:"]
     text = "\n".join([*asked, fenced("candidates", lines)])

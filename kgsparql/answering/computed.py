@@ -119,8 +119,7 @@ def with_rows(found: Computed, session: Session) -> Computed:
         return found
     measured = sorted(uses.values(), key=lambda one: (one.step == last, one.kind != "item"))
     columns = [a.Column(called[o.predicate], a.Value(o.path, o.kind, o.unit), optional=True) for o in measured]
-    table = a.ItemTable(items, tuple(columns), shows_items=False)
-    return run_plan(table, session)
+    return run_plan(a.ItemTable(items, tuple(columns), shows_items=False), session)
 
 
 def _cited_facts(found: Computed) -> tuple[Triple, ...]:

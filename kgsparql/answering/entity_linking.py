@@ -23,7 +23,7 @@ from kgsparql.linking.linker import MAX_CANDIDATES, Linker, Mentions
 from kgsparql.linking.words import counted
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
-from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, local_name, normalised, printable, zip_equal
+from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, grouped, local_name, normalised, printable, zip_equal
 from kgsparql.rdf.vocabulary import SAME_AS
 
 if TYPE_CHECKING:
@@ -95,11 +95,9 @@ def _with_owners_of_codes(links: tuple[LinkedEntity, ...], session: Session) -> 
         return links
     value, predicate, item = variables("value predicate item")
     group = (g.Values(value, tuple(map(Literal, places))), g.Fact(item, predicate, value))
-    owners: dict[str, list[IRI]] = {text: [] for text in places}
-    for found in g.found(session.graph, "codes", (value, item), group, distinct=True, limit=BOUND):
-        if isinstance(found["item"], IRI) and isinstance(found["value"], Literal):
-            owners[found["value"].value].append(found["item"])
-    owners = {text: sorted(items, key=str) for text, items in owners.items() if 0 < len(items) <= _FEW_OWNERS}
+    found = g.found(session.graph, "codes", (value, item), group, distinct=True, limit=BOUND)
+    of_each = grouped((own["value"].value, own["item"]) for own in found if isinstance(own["item"], IRI))
+    owners = {text: sorted(own, key=str) for text in places if 0 < len(own := of_each.get(text, ())) <= _FEW_OWNERS}
     labels, linked = session.labels(chain(*owners.values())), list[LinkedEntity]()
     for text, items in owners.items():
         mention = Mention(text, *places[text])
@@ -231,9 +229,7 @@ def alternatives(session: Session) -> tuple[LinkedEntity, ...]:
 
 
 def _known_descriptions(entities: Iterable[LinkedEntity], session: Session) -> dict[Term, str]:
-    groups = dict[str, list[IRI]]()
-    for entity in entities:
-        groups.setdefault(normalised(entity.label), []).append(entity.term)
+    groups = grouped((normalised(entity.label), entity.term) for entity in entities)
     found = dict[Term, str]()
     with session.within_budget():
         found = descriptions_of(list(groups.values()), session.labels)

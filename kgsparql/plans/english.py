@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ from typing import Any
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import Relation, bare, folded, many, marked, one, singular
+from kgsparql.rdf.terms import grouped
 from kgsparql.resources import packaged_text
 
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
@@ -24,10 +24,8 @@ _NAMED_KINDS = 4
 
 @cache
 def _rules() -> Mapping[str, Sequence[tuple[frozenset[str], str]]]:
-    found: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
-    for name, features, text in re.findall(r"(?m)^(\w+)(.*?): ?(.*)$", packaged_text("plans/english.txt")):
-        found[name].append((frozenset(features.split()), text))
-    return found
+    found = re.findall(r"(?m)^(\w+)(.*?): ?(.*)$", packaged_text("plans/english.txt"))
+    return grouped((name, (frozenset(features.split()), text)) for name, features, text in found)
 
 
 _FORMS: Mapping[str, Callable[[str], str]] = {

@@ -289,9 +289,8 @@ def _part_pattern(sign: str) -> str:
 
 def _text_with_zone(value: Expression) -> Expression:
     """The text of a time; without a zone, it is UTC."""
-    one = apply("REPLACE", apply("STR", value), " ", "T")  # as databases write it
-    text = apply("CONCAT", one, "Z")
-    return apply("REPLACE", text, f"{ZONE}Z$", "$1")
+    text = apply("REPLACE", apply("STR", value), " ", "T")  # as databases write it
+    return apply("REPLACE", apply("CONCAT", text, "Z"), f"{ZONE}Z$", "$1")
 
 
 def date_key(value: Expression, precision: Precision) -> Expression:

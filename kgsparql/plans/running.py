@@ -454,8 +454,7 @@ def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary) -> Witnesses:
     # Apart: else Oxigraph goes down from the class again for each that is below a class.
     above = g.Select((broad,), (classes_below(broad, of, vocabulary),), distinct=True)
     arms = ((direct, g.Values(one, below)), (above, further, g.Values(other, below)))
-    head = (narrow, one, other, broad)
-    select = g.Select(head, (g.Union(arms),), distinct=True, limit=MOST_FACTS)
+    select = g.Select((narrow, one, other, broad), (g.Union(arms),), distinct=True, limit=MOST_FACTS)
     return Witnesses(g.select_query("subclasses", select), (direct, further))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
@@ -13,7 +12,7 @@ from kgsparql.linking.lattice import Lattice
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import TextToken, is_proper, other_numbers, stem, tokens, words, words_of
-from kgsparql.rdf.terms import IRI, distinct, first_of, normalised
+from kgsparql.rdf.terms import IRI, distinct, first_of, grouped, normalised
 from kgsparql.reading.clauses import Chunk, Name, places_of
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.values import ValueFinder
@@ -144,9 +143,7 @@ class _Chunker:
         self.lattice = lattice
         self.length = min(MAX_WORDS, len(read.texts))
         self.finder = ValueFinder(read.question, read.tokens, read.texts[: self.length], read.gaps)
-        self.values: dict[tuple[int, int], list[Name]] = defaultdict(list)
-        for start, end, name in values:
-            self.values[start, end].append(name)
+        self.values = grouped(((start, end), name) for start, end, name in values)
         self.chunks: list[Chunk] = []
         self.taken: set[int] = set()
 

@@ -141,13 +141,11 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
     read = read_and_planned(session)
     named = {name.term for chunk in read.asked.read.chunks for name in chunk.entities}
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
-    plan = read.reading.plan
-    starts = (one.start for one in parts_of(plan, a.Ends))
+    starts = (one.start for one in parts_of(read.reading.plan, a.Ends))
     texts = (text for one in starts if isinstance(one, a.Items) for text in one.terms if isinstance(text, Literal))
     has_code = any(is_code(text.value) for text in texts)  # what is R.1.3
     is_told = read.asked.is_definition and not has_code
-    planned = None if is_told or is_about_others else planned_retrieval(read, session)
-    return read, planned
+    return read, None if is_told or is_about_others else planned_retrieval(read, session)
 
 
 def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:

@@ -371,8 +371,7 @@ def line_items(
     :param named: other terms whose labels will be needed, to be asked for in the same query.
     """
     shown = [(replace(line, ways=line.ways[:SHOWN]), score) for line, score in scored]
-    ways = [way for line, _ in shown for way in line.ways]
-    session.labels([*terms_of(ways), *named])
+    session.labels([*terms_of(way for line, _ in shown for way in line.ways), *named])
     return [_line_item(line, score, session) for line, score in shown]
 
 

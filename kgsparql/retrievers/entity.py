@@ -26,7 +26,7 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import PASSAGE_TOKENS
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Step, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable, zip_equal
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, grouped, normalised, printable, zip_equal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, is_mediator
 from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered, only_numbers
 from kgsparql.retrievers._walking import (
@@ -266,9 +266,7 @@ def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float]) -> 
 
 def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], session: Session) -> Iterator[_Chunk]:
     names = session.labels([*similarity, *(text.predicate for text in about)])
-    keys = dict[str, list[str]]()
-    for term in similarity:
-        keys.setdefault(normalised(names[term]), []).append(term.value)
+    keys = grouped((normalised(names[term]), term.value) for term in similarity)
     matcher = Gazetteer(keys, languages=session.labels.languages)
     for triple in about:
         subject, predicate, literal = triple
