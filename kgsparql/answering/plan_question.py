@@ -274,8 +274,8 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
                 text = words.text_of(first, last + 1)
                 names = [own.upper() if len(own) < 4 else own.title() for own in countries().get(text.lower(), ())]
                 for form in dict.fromkeys((text, text.title(), text.lower(), *names)):
-                    spans.setdefault(Literal(form), range(first, last + 1))
-                    spans.setdefault(Literal(form, language=lexicon().language), range(first, last + 1))
+                    for term in (Literal(form), Literal(form, language=lexicon().language)):
+                        spans.setdefault(term, range(first, last + 1))
     for start, end in codes_in(words.question):
         if places := words.positions_between(start, end):
             spans[Literal(words.question[start:end])] = range(places[0], places[-1] + 1)

@@ -65,12 +65,9 @@ def _spans_after_phrases(texts: Sequence[str], breaks: Collection[int]) -> Itera
 
 def _named_by(said: Sequence[str], names: Mapping[IRI, str], *, by_part: bool) -> IRI | None:
     """Find the one graph that some words name; ``None`` where they name none, or several."""
-    own, of_sources = _content_roots(said), lexicon().source_words
-    if by_part:
-        fits = [one for one, name in names.items() if own and own <= _content_roots(normalised(name).split())]
-    else:
-        is_source = not of_sources.isdisjoint(said)
-        fits = [one for one, name in names.items() if is_source and own == _content_roots(normalised(name).split())]
+    own, is_source = _content_roots(said), not lexicon().source_words.isdisjoint(said)
+    known = {one: _content_roots(normalised(name).split()) for one, name in names.items()}
+    fits = [one for one, its in known.items() if (own and own <= its if by_part else is_source and own == its)]
     return fits[0] if len(fits) == 1 else None
 
 

@@ -289,7 +289,7 @@ class _OptionFinder:
 
     def _rows_of(self, plan: Any, place: Place) -> g.Select | None:
         """Select what a plan finds, or compares to find the best, of which some is to be there; nothing of numbers."""
-        vocabulary, columns = self.profiler.vocabulary, cast("list[Any]", _columns_of(plan))
+        vocabulary = self.profiler.vocabulary
         compiler = _OpenCompiler(vocabulary, MOST_COUNTED)
         match plan:
             case a.Count(items) | a.Exists(items):
@@ -297,7 +297,7 @@ class _OptionFinder:
             case a.Top(items) | a.SummaryOf(_, items) | a.ItemTable(items):
                 each = g.Select((ITEM,), compiler.members(items, ITEM), distinct=True)  # not for each way to it
                 found = list[g.Group]()
-                for measure in (one.measure for one in columns or [cast("Any", plan)]):
+                for measure in (one.measure for one in getattr(plan, "measured", ()) or [cast("Any", plan)]):
                     found.append(compiler.measured(measure, ITEM, items).group)
                     if isinstance(measure, a.HowMany):  # of which there may be none
                         found[-1] = compiler.members(a.Has(_OPEN_ITEMS, measure.path, measure.among), ITEM)
@@ -310,10 +310,6 @@ class _OptionFinder:
                 return replace(select, group=(*select.group, *has_any), order=())
         inner = _part_at(plan, place[:1]) if place else None
         return self._rows_of(inner, place[1:]) if isinstance(inner, tuple) or is_dataclass(inner) else None
-
-
-def _columns_of(plan: a.Plan) -> tuple[a.Column, ...]:
-    return plan.measured if isinstance(plan, a.ItemTable) else plan.columns if isinstance(plan, a.Grouped) else ()
 
 
 def _operators(part: Any) -> list[Any]:

@@ -90,19 +90,13 @@ def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable
     if not (facts.first or facts.last or facts.over_by):
         return group, node
     (starts, begun), (ends, over) = _day_of(to, facts, node, "start"), _day_of(to, facts, node, "end")
-    conditions = list[Expression]()
-    if facts.last:
-        conditions.append(_unless_unknown(apply("<=", begun, facts.last)))
-    if facts.first:
-        conditions.append(_unless_unknown(apply(">=", over, facts.first)))
-    if facts.over_by:
-        conditions.append(apply("<", over, facts.over_by))
-    if facts.with_undated:
-        dated = (*group, *starts, *ends, *map(g.Filter, conditions))
-        bare = _undated_facts(to, facts, x)
-        return ((g.Union((dated, bare)),) if bare else dated), node
-    conditions.append(_is_known(begun, over))
-    return (*group, *starts, *ends, *map(g.Filter, conditions)), node
+    conditions = [_unless_unknown(apply("<=", begun, facts.last))] if facts.last else []
+    conditions += [_unless_unknown(apply(">=", over, facts.first))] if facts.first else []
+    conditions += [apply("<", over, facts.over_by)] if facts.over_by else []
+    conditions += [] if facts.with_undated else [_is_known(begun, over)]
+    dated = (*group, *starts, *ends, *map(g.Filter, conditions))
+    bare = _undated_facts(to, facts, x) if facts.with_undated else ()
+    return ((g.Union((dated, bare)),) if bare else dated), node
 
 
 def _undated_facts(to: Compiler, facts: a.Held, x: Variable) -> Group:
@@ -123,17 +117,13 @@ def _ends_in(to: Compiler, facts: a.Held, x: Variable) -> Group:
 def _beside_others(to: Compiler, items: a.Beside, x: Variable) -> Group:
     """What facts lead to that held before, after or while others did."""
     (own, node), (others, other) = _facts_at(to, items.facts, x), _facts_at(to, items.others, to.new("i"))
-    (starts, begun), (other_starts, other_begun) = (
-        _day_of(to, items.facts, node, "start"), _day_of(to, items.others, other, "start")
-    )  # fmt: skip
+    sides = (items.facts, node), (items.others, other)
+    (starts, begun), (other_starts, other_begun) = (_day_of(to, *side, "start") for side in sides)
     group = (*own, *others, *starts, *other_starts)
     if items.order != "while":
         one, two = (begun, other_begun) if items.order == "before" else (other_begun, begun)
         return (*group, filter_by("<", one, two))
-    (ends, over), (other_ends, other_over) = (
-        _day_of(to, items.facts, node, "end"),
-        _day_of(to, items.others, other, "end"),
-    )
+    (ends, over), (other_ends, other_over) = (_day_of(to, *side, "end") for side in sides)
     conditions = map(_unless_unknown, (apply("<=", begun, other_over), apply(">=", over, other_begun)))
     known = (_is_known(begun, over), _is_known(other_begun, other_over))
     return (*group, *ends, *other_ends, *map(g.Filter, (*conditions, *known)))

@@ -260,8 +260,8 @@ class KnownGraph:
             return reading
         ends = [e.path.last_step for one in parts_of(reading.plan, a.Minus) for e in parts_of(one.without, a.Ends)]
         is_wide = any(step.is_forward and step.predicate in restricted for step in ends)
-        doubts = (*reading.doubts, *[KINDS_LEFT_OUT] * is_wide, *lists_left_out(reading.plan, self.profiler.graph))
-        return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
+        doubts = (*[KINDS_LEFT_OUT] * is_wide, *lists_left_out(reading.plan, self.profiler.graph))
+        return replace(reading.doubted(*doubts), plan=mapped(reading.plan, change))
 
     def with_all_steps(self, reading: PlannedReading, asked: Form) -> PlannedReading:
         """Return a reading in which what stands in something stands in all that this stands in.

@@ -307,13 +307,14 @@ class Measuring(NamedWords):
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
         positions, by_verb = self.positions(phrase.chunks), self._measured_by(said.verb)
+        verbs = self.positions_of_verb(said)
         best = replace(best, measures=tuple(one for one in best.measures if one in by_verb) or best.measures)
         if self.question.asks == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest
-            kind = self.measured_class(positions or self.positions_of_verb(said))
+            kind = self.measured_class(positions or verbs)
             if kind is None or kind not in self.view.classes_in(given.items):
                 return [given.leaving_out([best.position])]
             return met(given, self.extreme(Denotation(a.Instances(kind), classes=frozenset({kind})), said, phrase))
-        said_by = [p for p in self.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
+        said_by = [p for p in verbs if not said.light]  # `joined` may be light, and a date
         if phrase.most and positions and (said_by or self.are_values(given)):  # the year that has the most concerts
             found = self._counted(given, said, phrase)[:_TRIED]
             made = [
@@ -325,7 +326,7 @@ class Measuring(NamedWords):
             if made:
                 return made
         if given.is_free:
-            kind = self.measured_class(positions or self.positions_of_verb(said))
+            kind = self.measured_class(positions or verbs)
             if kind is None:
                 return []
             left = [p for p in given.head if root(self.texts[p]) not in self.fit.roots_of([kind])]
