@@ -218,34 +218,35 @@ class TimePlanner:
 
         :param others: facts that held at the same time.
         """
+        kind = said.kind
         if others is not None:
-            return a.Beside(facts, said.kind, others)  # type: ignore[arg-type]
+            return a.Beside(facts, kind, others)  # type: ignore[arg-type]
         first, last = said.days
-        day, largest = _ORDERED.get(said.kind, ("", False))
+        day, largest = _ORDERED.get(kind, ("", False))
         if day:
             return a.Top(facts, a.When(facts, day), 1, largest)  # type: ignore[arg-type]
         if said.beside is not None:
             thing = a.Items(tuple(name.term for name in said.beside.entities[:1]))
-            found: a.ItemSet = a.Beside(facts, said.kind, replace(facts, to=thing))  # type: ignore[arg-type]
+            found: a.ItemSet = a.Beside(facts, kind, replace(facts, to=thing))  # type: ignore[arg-type]
             if asked.asks == "ask":
                 return found
             found = a.Minus(found, thing)
-            is_any = said.kind == "while" or not _asks_for_one(asked)
-            return found if is_any else a.Top(found, a.When(facts, "start"), 1, said.kind == "before")
-        if said.kind == "previous":
+            is_any = kind == "while" or not _asks_for_one(asked)
+            return found if is_any else a.Top(found, a.When(facts, "start"), 1, kind == "before")
+        if kind == "previous":
             return a.Top(replace(facts, over_by=today()), a.When(facts, "end"), 1, largest=True)
-        if said.kind == "former":
+        if kind == "former":
             return a.Minus(replace(facts, over_by=today()), _holding_now(facts))
-        is_all = said.kind == "since" and (asked.phrase.asked == "who" or asked.asks == "ask")
+        is_all = kind == "since" and (asked.phrase.asked == "who" or asked.asks == "ask")
         opening = first // 10_000 * 10_000 + 101
         days = {
             "in": (first, last), "before": (0, first - 1), "by": (0, last), "after": (last + 1, EVER),
             "since": (today(), last) if is_all else (first, EVER),  # who has been so all the time
             "until": (first, EVER, last + 1), "throughout": (last, first),
             "opening": (opening, opening), "closing": (last, last),
-        }.get(said.kind, ())  # fmt: skip
+        }.get(kind, ())  # fmt: skip
         first, last, over_by = (*days, 0, 0, 0)[:3]
-        if said.is_beginning and said.kind in {"in", "after", "since"}:  # who became mayor then
+        if said.is_beginning and kind in {"in", "after", "since"}:  # who became mayor then
             begun, when = replace(facts, first=-EVER, last=EVER), a.When(facts, "start")
             return a.Where(a.Where(begun, when, ">=", Literal(first)), when, "<=", Literal(last))
         return replace(facts, first=first, last=last, over_by=over_by)

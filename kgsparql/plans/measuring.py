@@ -189,25 +189,26 @@ class Measuring(NamedWords):
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
     ) -> Iterator[MeasureFit]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
+        fit = self.fit
         last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
-        is_called = self.fit.form(last.predicate) in {"noun", "agent"}  # not `located in`, however like a city
-        is_noun = is_called and any(self.fit.says(text, self.fit.text(last.predicate)) for text in texts[-1:])
+        is_called = fit.form(last.predicate) in {"noun", "agent"}  # not `located in`, however like a city
+        is_noun = is_called and any(fit.says(text, fit.text(last.predicate)) for text in texts[-1:])
         is_noun = is_noun and not self.lexicon.is_participle(texts[-1])  # what was borrowed
-        is_other = bool(among) and not self.fit.label_roots(last.predicate) <= {*map(root, texts)}
+        is_other = bool(among) and not fit.label_roots(last.predicate) <= {*map(root, texts)}
         if is_other and last.kind != "item":  # the type code of a template is none
             return
-        if is_noun and not (is_other or self.fit.allows(last.step, "of", texts[-1])):  # children of each, not parents
+        if is_noun and not (is_other or fit.allows(last.step, "of", texts[-1])):  # children of each, not parents
             return
-        own = self.fit.with_classes(texts, self.fit.phrase(texts, last.predicate), last.classes)
+        own = fit.with_classes(texts, fit.phrase(texts, last.predicate), last.classes)
         is_of_class = not frozenset(among).isdisjoint(self.view.profiler.with_broader(last.classes))
         if among and last.kind == "item" and not last.classes:  # of many classes, none of them common
             is_of_class = self.view.has_any(ends(items, path), frozenset(among))
         if own and len(uses) == 1 and min(own) >= NEAR and ((is_called and min(own) > BY_CLASS) or not is_of_class):
             yield MeasureFit(sum(own) / len(own) + _W.counted_share * share, a.HowMany(path))
-        is_through = all(self.fit.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
-        if last.kind == "item" and is_of_class and (is_through or self.view.joins(items, path.steps, among, self.fit)):
+        is_through = all(fit.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
+        if last.kind == "item" and is_of_class and (is_through or self.view.joins(items, path.steps, among, fit)):
             score = _W.of_class + _W.counted_share * share - _W.deeper * (len(uses) - 1)
             yield MeasureFit(score, a.HowMany(path, of_classes(among)))
 

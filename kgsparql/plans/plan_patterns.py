@@ -252,28 +252,29 @@ class PlanCompiler:
         :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
         :param is_last: its object is an end of the path, where a value is meant by the node that stands for it.
         """
-        if step.predicate == DISJOINT_WITH:  # and so is what is below either
+        by = step.predicate
+        if by == DISJOINT_WITH:  # and so is what is below either
             near, kind = self.new("i"), self.new("i")
-            stated = self._either_way(near, *self.vocabulary.stated_by(DISJOINT_WITH), kind)
+            stated = self._either_way(near, *self.vocabulary.stated_by(by), kind)
             return (*self._or_above(subject, near), *stated, *self._or_above(far, kind))
-        amounts = self.vocabulary.amounts.get(step.predicate) if is_last else None
+        amounts = self.vocabulary.amounts.get(by) if is_last else None
         beside = () if amounts is None or (unit is None and self.facts is None) else amounts.beside
-        if is_last and (value := self.vocabulary.valued.get(step.predicate)) is not None:
+        if is_last and (value := self.vocabulary.valued.get(by)) is not None:
             node = self.new("i")
-            through: Group = (self.fact(subject, step.predicate, node), self.fact(node, value, far))
+            through: Group = (self.fact(subject, by, node), self.fact(node, value, far))
             if beside:
                 through += (g.Optional(self.any_of(node, beside, unit or self.new("u"))),)
-            stated = (*self.any_of(subject, (step.predicate,), far), filter_by("isLiteral", far))
+            stated = (*self.any_of(subject, (by,), far), filter_by("isLiteral", far))
             return (g.Union((through, stated)),)
-        if joined := self.vocabulary.joined.get(step.predicate):
+        if joined := self.vocabulary.joined.get(by):
             return self.joined_by(joined, self.new("j"), subject, far)
-        if step.predicate in self.vocabulary.relations:
-            return self._either_way(subject, *self.vocabulary.stated_by(step.predicate), far)
-        if step.predicate not in self.vocabulary.restricted:
+        if by in self.vocabulary.relations:
+            return self._either_way(subject, *self.vocabulary.stated_by(by), far)
+        if by not in self.vocabulary.restricted:
             of_it = (g.Optional(self.any_of(subject, beside, unit or self.new("u"))),) if beside else ()
-            return (self.fact(subject, step.predicate, far), *of_it)
-        rule, direct = self.new("r"), self.any_of(subject, (step.predicate,), far)
-        above = (self.fact(subject, SUBCLASS_OF, rule), self.fact(rule, ON_PROPERTY, step.predicate))
+            return (self.fact(subject, by, far), *of_it)
+        rule, direct = self.new("r"), self.any_of(subject, (by,), far)
+        above = (self.fact(subject, SUBCLASS_OF, rule), self.fact(rule, ON_PROPERTY, by))
         if self.facts is None and step.is_inverse:
             to: Group = (g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)),)
         else:

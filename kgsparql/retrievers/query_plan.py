@@ -246,25 +246,26 @@ class _PlanWriting:
 
     def _run_plan(self, written: WrittenPlan) -> tuple[Computed | None, str]:
         """Run a plan; where it is none, cannot be run or comes to nothing, say why, for the model."""
-        if written.plan is None:
+        plan = written.plan
+        if plan is None:
             return None, f"It is no plan: {written.fault}."
         session = self.asked.session
-        own = [*_own_numbers(written.plan, self.asked)]
-        if says_nothing(written.plan):
+        own = [*_own_numbers(plan, self.asked)]
+        if says_nothing(plan):
             return None, "It says nothing of what it names."
-        if own or not terms_in(written.plan):
+        if own or not terms_in(plan):
             said = f"the question does not say {own[0]:,}" if own else "it asks for nothing of the graph"
             return None, f"It is no plan: {said}."
         try:
-            computed = run_plan(_with_named_columns(written.plan, self.asked), session)
+            computed = run_plan(_with_named_columns(plan, self.asked), session)
         except (PlanError, QueryError) as error:
             return None, f"It could not be run: {error.message}."
         if computed.rows and computed.empty_part is None:
             return with_rows(computed, session), ""
-        comes_to = "no" if isinstance(written.plan, a.Exists) else "nothing"
+        comes_to = "no" if isinstance(plan, a.Exists) else "nothing"
         examples = [own.example for own in computed.left_out]
-        terms = terms_in(written.plan) if computed.empty_part is None else terms_in(computed.empty_part)
-        label = session.labels([*terms, *terms_in(written.plan), *examples]).__getitem__
+        terms = terms_in(plan) if computed.empty_part is None else terms_in(computed.empty_part)
+        label = session.labels([*terms, *terms_in(plan), *examples]).__getitem__
         unread = "".join(f" {own.in_words(label)}." for own in computed.left_out)
         if computed.empty_part is None:
             return computed, f"It comes to {comes_to}.{unread}"
