@@ -333,9 +333,10 @@ class _Check:
 
     def _step_gaps(self) -> Iterator[Gap]:
         """Steps that go the other way than is asked, steps of which no word speaks, and more that are asked for."""
+        asked = self.asked
         gone = len(self.path.steps)
         if gone < len(self._owned_nouns):
-            yield left_out(printable(self.asked.words(self._owned_nouns[-1]), 60))
+            yield left_out(printable(asked.words(self._owned_nouns[-1]), 60))
         for place, name in enumerate(self.steps):
             if self.fit.is_narrower(name, self.texts):
                 yield unsaid(name)
@@ -343,15 +344,15 @@ class _Check:
             if said and not self._are_all(said, place):
                 yield unsaid(name, said)
         first = self.path.first_step
-        said_of = (one.preposition for one in self.asked.relations if one.subject is not None and not one.verb)
-        asks_where = self.asked.sort == "place" or not self.asked.language.locatives.isdisjoint(said_of)  # which floor
+        said_of = (one.preposition for one in asked.relations if one.subject is not None and not one.verb)
+        asks_where = asked.sort == "place" or not asked.language.locatives.isdisjoint(said_of)  # which floor
         if asks_where and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
             yield turned(self.steps[0])
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
-            if self.fit.is_turned(step, link[0], self.asked.said_by(link), is_one_kind=is_one_kind):
+            if self.fit.is_turned(step, link[0], asked.said_by(link), is_one_kind=is_one_kind):
                 yield turned(self.steps[place])
-        if self.path.goes_back and not (len(self.links) > 1 or self.asked.asks_for_others):
+        if self.path.goes_back and not (len(self.links) > 1 or asked.asks_for_others):
             yield unsaid(self.steps[0])
         elif gone > 1 and (self.telling or self.operations):
             for name in self._unasked_steps():
@@ -359,11 +360,12 @@ class _Check:
 
     def _are_all(self, said: str, place: int) -> bool:
         """Whether the graph says of all that a step leads to that they are what a word for a man or a woman means."""
+        session = self.session
         hops = (way.hops[place].triple for way in self.best.paths)
         ends = (one.object if self.path.steps[place].is_forward else one.subject for one in hops)
         nodes = a.Items(distinct(iris_in(ends)))
-        profiler = Profiler(self.session.graph, self.session.vocabulary, common=common_profiler(self.session))
-        view = KnownGraph(profiler, self.session.compared_labels, self.session.linker, predicates_of(self.session))
+        profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
+        view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
         return view.are_all_of_sex(nodes, said, self.asked.language)
 
     def _unasked_steps(self) -> list[str]:

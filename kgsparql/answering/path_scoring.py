@@ -209,20 +209,21 @@ def _coverage_scores(words: Sequence[str], steps: _NamedSteps, fit: LabelFit) ->
 
 def _order_scores(phrases: Sequence[tuple[str, int]], steps: _NamedSteps, fit: LabelFit) -> Scores:
     """Return the mean likeness of steps and phrases, where a later step is at a phrase that is read later."""
+    of = steps.of
     if not phrases:
-        return np.full(len(steps.of), _OUT_OF_ORDER)
+        return np.full(len(of), _OUT_OF_ORDER)
     alike = fit.likeness([text for text, _ in phrases], steps.names)
     ranks = sorted({rank for _, rank in phrases})
     at = np.array([ranks.index(rank) for _, rank in phrases])
     by_rank = np.stack([alike[at == r].max(axis=0) for r in range(len(ranks))], axis=1)  # a row for each name
     if len(ranks) == 1:
         best = np.append(by_rank[:, 0], 0.0)  # the last is for -1: no step
-        return np.asarray(best[steps.of].sum(axis=1) / (steps.of >= 0).sum(axis=1))
-    scores = np.zeros(len(steps.of))
-    before = np.zeros((len(steps.of), len(ranks)))  # the best sum with all earlier steps before each rank
+        return np.asarray(best[of].sum(axis=1) / (of >= 0).sum(axis=1))
+    scores = np.zeros(len(of))
+    before = np.zeros((len(of), len(ranks)))  # the best sum with all earlier steps before each rank
     for j in range(steps.longest):
-        here = before + by_rank[steps.of[:, j]]
-        ends = steps.of[:, j] >= 0
+        here = before + by_rank[of[:, j]]
+        ends = of[:, j] >= 0
         best = here.max(axis=1) / (j + 1)
         scores = np.where(ends, np.where(np.isfinite(best), best, _OUT_OF_ORDER), scores)
         reached = np.maximum.accumulate(here, axis=1)

@@ -152,6 +152,7 @@ def _chosen_retrieval(retriever: Retriever, found: Retrieval, session: Session) 
 
 def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answer:
     """Make the answer of what was found, with what of the question it leaves out."""
+    notes = session.notes
     draft = retriever.compose(found, session)
     if session.same:
         answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
@@ -161,17 +162,17 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     outcome = _answer_status(session, found, draft)
     if known is not None and outcome == "answered":  # all other words were read
         unread = {*words_of(" ".join(gap.words for gap in known))}
-        told = [one for one in session.notes.texts if unread.isdisjoint(words_of(one.split(";")[0]))]
-        session.notes.drop(MISSING_NAME, told)
+        told = [one for one in notes.texts if unread.isdisjoint(words_of(one.split(";")[0]))]
+        notes.drop(MISSING_NAME, told)
     if outcome == "not_in_graph" and not (len(found.evidence) or draft.text):  # an empty plan is evidence
         missing = missing or (_in_own_words(NO_EVIDENCE, session),)
     if missing and outcome in {"answered", "not_in_graph"}:
         is_none = outcome == "not_in_graph"  # which is not said where it is doubted
         shown = "\n".join(draft.text.splitlines()[is_none:])
         outcome, draft = "partial", replace(draft, text=f"{_not_sure(missing[0], session)}\n{shown}".rstrip())
-        session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:2])
+        notes.extend(Note("not_understood", gap.text) for gap in missing[1:2])
     if outcome == "no_entity":
-        session.notes.extend([Note("way_out", session.say(_WAY_OUT))])
+        notes.extend([Note("way_out", session.say(_WAY_OUT))])
     labels = evidence_labels(found.evidence, session, besides=found.computed.terms if found.computed else ())
     text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
     made = Answer(
@@ -184,9 +185,9 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         graphs=tuple(member.name for member in session.graph.members),
         digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},
         retriever=retriever.used(found).name, model=session.asked_model, trust=session.trust, labels=labels,
-        notes=session.notes.lines(link_notes(session)), fallbacks=tuple(session.notes.fallbacks),
+        notes=notes.lines(link_notes(session)), fallbacks=tuple(notes.fallbacks),
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
-        error=session.notes.lost or first_of(session.graph.errors.values()),
+        error=notes.lost or first_of(session.graph.errors.values()),
         usage={**session.graph.usage.to_json(), "rounds": session.rounds},
         language=session.language, they=None if session.those is None else session.those.items,
     )  # fmt: skip

@@ -319,27 +319,28 @@ class SentenceCheck:
 
     def _says_nothing_else(self, read: _Read, terms: Iterable[Term]) -> bool:
         """Tell whether each word shapes the sentence, or is one of the question, or of a predicate or class meant."""
+        question = self.session.asked.texts
         own, fit = lexicon(), read.session.label_fit
         kinds = {kind for chunk in read.chunks for kind in chunk.classes}
         meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
         labels = [*map(fit.text, iris_in(meant))]
         is_of_place = any(not fit.roots(label).isdisjoint(fit.locations) for label in labels)
-        is_of_place |= any(own.question_words.get(text) == "place" for text in self.session.asked.texts)
+        is_of_place |= any(own.question_words.get(text) == "place" for text in question)
         closed = own.function_words - own.dummies - own.except_words - own.or_words - own.do_forms
         closed |= own.existence_words | own.than_words | {own.possessive, "do", "does", "did"}
         closed |= own.place_verbs if is_of_place else frozenset()
         if self.made.computed is not None:
-            asked = {own.superlatives.get(text) for text in self.session.asked.texts}
+            asked = {own.superlatives.get(text) for text in question}
             closed |= {text for text, most in own.superlatives.items() if most in asked}
             closed |= own.summaries.keys() | own.count_words
         numbers = [chunk.end for chunk in read.chunks if chunk.number is not None]
         counted = [read.texts[at] for at in numbers if at in read.free and self.made.value is None]
         if any(fit.says(text, label) for text in counted for label in labels):
             return False  # a budget of 5 is no 5 budgets
-        asked_roots = set(map(root, self.session.asked.texts))
+        asked_roots = set(map(root, question))
         new = [text for at in read.free if root(text := read.texts[at]) not in asked_roots]
         is_said = (text in closed or any(fit.says(text, label) for label in labels) for text in new)
-        untold = {read.texts[at] for at in read.free} - {*self.session.asked.texts}  # a wife of who is `married`
+        untold = {read.texts[at] for at in read.free} - {*question}  # a wife of who is `married`
         if not (all(is_said) and _SEX_TOLD.isdisjoint(untold)) or any(fit.unsaid(label, untold) for label in labels):
             return False
         predicates = [term for term in iris_in(meant) if term not in kinds]

@@ -138,26 +138,27 @@ def _rechecked_item(item: KeptItem, before: KnowledgeGraph, graph: KnowledgeGrap
 
 def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]) -> RecheckedItem:
     """Compare what a query gives now with what it gave; of what was cut, or kept only in part, only what is sure."""
-    column = "" if item.ends is None else "answer"  # what is said of each end is kept in part, too
+    ends = item.ends
+    column = "" if ends is None else "answer"  # what is said of each end is kept in part, too
     then, now = _solution_rows(before, only=column), _solution_rows(after, only=column)
     answers = frozenset((term,) for term in item.answers)
     # What is known to be what the query gave: an item is cited also for terms on the way to its ends.
-    old = then | answers if len(then | answers) == item.ends else then | (answers & now)
+    old = then | answers if len(then | answers) == ends else then | (answers & now)
     if item.is_computed and item.rows is not None:
         width, old = max(map(len, item.rows), default=0), _without_blanks(item.rows)
         then, now = (frozenset(row[:width] for row in rows) for rows in (then, now))
     gone, new = _rows_without(old, now), () if item.is_part else _rows_without(now, old)
-    is_in_part = item.ends is not None and item.ends > len(old)
+    is_in_part = ends is not None and ends > len(old)
     is_whole = all(result.complete for result in after)
     if item.cites_all_facts and (_rows_without(then, old) or _rows_without(old, then)):
         return RecheckedItem(item, "changed", gone=gone, new=new, why=_GIVEN_OTHERWISE)
-    if not (gone or new) or (is_in_part and is_whole and len(now) == item.ends and not gone):
+    if not (gone or new) or (is_in_part and is_whole and len(now) == ends and not gone):
         return RecheckedItem(item, "stands")
     if item.is_part or not is_whole:
         return RecheckedItem(item, "unknown", why="more was there than was kept, so that this cannot be told")
     if item.is_computed and item.rows is None:
         return RecheckedItem(item, "unknown", why="the file does not say what was computed")
-    why = f"it led to {item.ends:,}, and leads to {len(now):,} now" if is_in_part else ""
+    why = f"it led to {ends:,}, and leads to {len(now):,} now" if is_in_part else ""
     return RecheckedItem(item, "changed", gone=gone, new=() if is_in_part else new, why=why)
 
 

@@ -51,26 +51,27 @@ class TimePlanner:
 
         :param asked: the question without that time.
         """
-        if said.kind in ASKED_TIMES:
-            return self._when_so(self._of_offices(reading, asked, has_time=True), asked, said.kind)
+        kind = said.kind
+        if kind in ASKED_TIMES:
+            return self._when_so(self._of_offices(reading, asked, has_time=True), asked, kind)
         others = None if said.clause is None else self._moment_of(said.clause, asked)
         if said.clause is not None and others is None:
             return None
         change: _Change = partial(self._at_time, said=said, asked=asked, others=others)
         ahead: tuple[_Change, ...] = (change,)
-        if said.kind == "now":
+        if kind == "now":
             change, ahead = partial(self._current, is_one=_asks_for_one(asked)), _NOW
-        if said.kind == "ordered":
+        if kind == "ordered":
             change, ahead = _at_any_time_or_none, (_at_any_time_or_none,)
         reading = self._of_offices(reading, asked, has_time=True, ahead=ahead)
         plan = reading.plan
         if (said.days != (0, 0) or others is not None) and any(map(self._has_date, parts_of(plan, a.Has))):
             return None  # mayors that died before 2005
         made = self._over_facts(plan, change, ahead)
-        if said.kind == "ordered" and isinstance(made, a.Held):
+        if kind == "ordered" and isinstance(made, a.Held):
             in_order = a.ItemTable(made, (), order_by=a.When(made), largest_first=False)
             return replace(reading, plan=in_order, others=())
-        if made is None or said.kind == "ordered" or self._path_with_dates(made) or self._is_not_told(plan, made, said):
+        if made is None or kind == "ordered" or self._path_with_dates(made) or self._is_not_told(plan, made, said):
             return None
         return replace(reading, plan=made, others=())
 
@@ -366,16 +367,17 @@ class TimePlanner:
 
     def _dates_of_nodes(self, nodes: a.ItemSet) -> Dates:
         """The dates of nodes without names, by what predicates from these to dates or years are called."""
-        known, kinds = self.view.vocabulary, self.view.classes_in(nodes)
+        view = self.view
+        known, kinds = view.vocabulary, view.classes_in(nodes)
         for relation, ways in known.joined.items():
             if any(way.office is not None and way.kind in kinds for way in ways):
                 return known.dated[relation].dates
-        uses = [use for use in self.view.uses(nodes) if use.step.is_forward and use.kind != "item"]
-        dates = [use.step for use in uses if self.view.may_be("time", use)]
-        names = [a.Has(nodes, Step(label).path) for label in self.view.vocabulary.labels]
-        if not dates or any(map(self.view.has_items, names)):
+        uses = [use for use in view.uses(nodes) if use.step.is_forward and use.kind != "item"]
+        dates = [use.step for use in uses if view.may_be("time", use)]
+        names = [a.Has(nodes, Step(label).path) for label in view.vocabulary.labels]
+        if not dates or any(map(view.has_items, names)):
             return Dates()
-        labels = self.view.labels([step.predicate for step in dates], in_grace=True)
+        labels = view.labels([step.predicate for step in dates], in_grace=True)
         found = dates_called((step.path, normalised(labels[step.predicate])) for step in dates)
         return found if found.began or found.over else Dates()
 

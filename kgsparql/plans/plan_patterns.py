@@ -192,15 +192,16 @@ class PlanCompiler:
         return (g.Select((x,), found, distinct=True),) if has_paths else found
 
     def _best(self, top: a.Top, x: Variable) -> Group:
+        items = top.items
         summary: g.Aggregation = "MAX" if top.largest else "MIN"
         best, y = self.new("m"), x if top.number > 1 else self.new("i")
         with self.unseen():
-            other = self.measured(top.measure, y, top.items)
-            others = (*self._each_once(top.items, y), *other.group)
+            other = self.measured(top.measure, y, items)
+            others = (*self._each_once(items, y), *other.group)
             if top.number == 1:
                 overall = g.Select(((best, g.Aggregate(summary, other.key)),), others)
-                own = self.measured(top.measure, x, top.items)
-                group = (*self._each_once(top.items, x), *own.group, overall, filter_by("=", own.key, best))
+                own = self.measured(top.measure, x, items)
+                group = (*self._each_once(items, x), *own.group, overall, filter_by("=", own.key, best))
                 # Flat in the group around it, Oxigraph would find the best again for each of its rows.
                 ranked = g.Select((x, best), group, distinct=True)
             else:
@@ -209,9 +210,9 @@ class PlanCompiler:
                 ranked = replace(each, order=order, limit=top.number)
         if self.facts is None:
             return (ranked,)
-        found = self.measured(top.measure, x, top.items)
+        found = self.measured(top.measure, x, items)
         shown = (filter_by("=", found.key, best),) if top.number == 1 else ()
-        return (ranked, *self.members(top.items, x), *found.group, *shown)
+        return (ranked, *self.members(items, x), *found.group, *shown)
 
     def _onward(self, x: Variable, path: PropertyPath, to: a.ItemSet | None, far: Variable | None = None) -> Group:
         far = far or self.new("i")
@@ -252,25 +253,26 @@ class PlanCompiler:
         :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
         :param is_last: its object is an end of the path, where a value is meant by the node that stands for it.
         """
+        vocabulary = self.vocabulary
         by = step.predicate
         if by == DISJOINT_WITH:  # and so is what is below either
             near, kind = self.new("i"), self.new("i")
-            stated = self._either_way(near, *self.vocabulary.stated_by(by), kind)
+            stated = self._either_way(near, *vocabulary.stated_by(by), kind)
             return (*self._or_above(subject, near), *stated, *self._or_above(far, kind))
-        amounts = self.vocabulary.amounts.get(by) if is_last else None
+        amounts = vocabulary.amounts.get(by) if is_last else None
         beside = () if amounts is None or (unit is None and self.facts is None) else amounts.beside
-        if is_last and (value := self.vocabulary.valued.get(by)) is not None:
+        if is_last and (value := vocabulary.valued.get(by)) is not None:
             node = self.new("i")
             through: Group = (self.fact(subject, by, node), self.fact(node, value, far))
             if beside:
                 through += (g.Optional(self.any_of(node, beside, unit or self.new("u"))),)
             stated = (*self.any_of(subject, (by,), far), filter_by("isLiteral", far))
             return (g.Union((through, stated)),)
-        if joined := self.vocabulary.joined.get(by):
+        if joined := vocabulary.joined.get(by):
             return self.joined_by(joined, self.new("j"), subject, far)
-        if by in self.vocabulary.relations:
-            return self._either_way(subject, *self.vocabulary.stated_by(by), far)
-        if by not in self.vocabulary.restricted:
+        if by in vocabulary.relations:
+            return self._either_way(subject, *vocabulary.stated_by(by), far)
+        if by not in vocabulary.restricted:
             of_it = (g.Optional(self.any_of(subject, beside, unit or self.new("u"))),) if beside else ()
             return (self.fact(subject, by, far), *of_it)
         rule, direct = self.new("r"), self.any_of(subject, (by,), far)

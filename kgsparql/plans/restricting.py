@@ -168,31 +168,32 @@ class Restricting(NamedWords):
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
         """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
+        subject = said.subject
         verb = self.positions_of_verb(said)
         if argument.is_free and not argument.head:
             return []
-        if said.light == "be" and not said.preposition and said.subject is None:
+        if said.light == "be" and not said.preposition and subject is None:
             return self.predicating.is_a(given, argument, phrase)
-        if said.light == "have" and said.subject is None and not verb:
+        if said.light == "have" and subject is None and not verb:
             return self.predicating.has(given, argument, phrase)
         start = self.word_set(argument) if argument.is_free else self.predicating.settled(argument)
         if start is None:
             return []
         is_pending = given.is_free and not given.asked and bool(verb)  # a child born in Paris
         head = () if is_pending else given.head
-        wanted = given if given.classes or (said.subject is None and not given.is_free) else None
+        wanted = given if given.classes or (subject is None and not given.is_free) else None
         role = _OBJECTS.get(said.preposition, "prep")
         if role == "prep" and said.is_passive and self.lexicon.using & {*self.connector.at(said.verb)}:
             role = "by"  # used in a recipe: it uses them
-        role = self._role_of_subject(given, said, verb) if said.subject is not None else role
+        role = self._role_of_subject(given, said, verb) if subject is not None else role
         if role == "prep" and head and not verb:
             role = "of"  # `the languages in films`: the noun names the predicate
-        asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("where", "when", "who")
+        asks = ("where", "when", "who", "why", "how") if subject is not None else ("where", "when", "who")
         hints = self.question.measures or self.question.closing
         rel = Rel(
             (*verb, *head), role, said.preposition, wanted,
-            asked=given.asked if given.asked in asks and (said.subject is not None or given.is_free) else "",
-            hints=hints if given.is_free and said.subject is not None else (), verb=verb, head=head,
+            asked=given.asked if given.asked in asks and (subject is not None or given.is_free) else "",
+            hints=hints if given.is_free and subject is not None else (), verb=verb, head=head,
         )  # fmt: skip
         found = met(given.headless(), self.connector.connect(start, rel))
         is_plain = bool(verb and given.classes) and not given.head and (phrase.every is None or phrase.is_each)
@@ -347,22 +348,21 @@ class Restricting(NamedWords):
 
     def _joined_arguments(self, given: Denotation, said: Predication) -> list[Denotation] | None:
         """Read `worked at A and B` as two relations, `A or B` as two branches; ``None`` where nothing is joined."""
-        for one in (
-            said.object.restrictions if said.object is not None else ()
-        ):  # had concerts in both 2014 and 2015: one in each
+        other = said.object
+        for one in other.restrictions if other is not None else ():  # had concerts in both 2014 and 2015: one in each
             if isinstance(one, Predication) and one.object and one.object.joined_by == "and":
                 each = [with_argument_within(said, one, part) for part in one.object.parts if _is_number(part)]
                 if len(each) == len(one.object.parts):
                     return self.all_of(given, each)
-        phrase = said.object if said.object is not None and said.object.parts else said.subject
+        phrase = other if other is not None and other.parts else said.subject
         if phrase is None or not phrase.parts or any(part.quantity for part in phrase.parts):
             return None
-        if phrase is said.object:
+        if phrase is other:
             each = [replace(said, object=part) for part in _like_the_first(phrase.parts)]
         else:
             each = [replace(said, subject=part) for part in phrase.parts]
         if phrase.joined_by == "or":  # films that A or B directed may be all of both together
-            return self._in_any(given, [[one] for one in each]) if phrase is said.object else None
+            return self._in_any(given, [[one] for one in each]) if phrase is other else None
         return self.all_of(given, each)
 
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:

@@ -190,10 +190,11 @@ class TablePlanner(NamedWords):
 
         :param phrase: the noun of the values, and how they are summed up.
         """
+        known = key.known
         owner, summary = phrase.of if phrase.of is not each else None, (phrase.summary or (0, "sum"))[1]
-        of = key.known.start if isinstance(key.known, a.Ends) and isinstance(key.known.start, a.Instances) else None
+        of = known.start if isinstance(known, a.Ends) and isinstance(known.start, a.Instances) else None
         ways = [(key, PropertyPath(()))]
-        start, back, things = key, None if of is None else _way_back(key.known, of), list[Denotation]()
+        start, back, things = key, None if of is None else _way_back(known, of), list[Denotation]()
         if owner is not None:
             bare = replace(owner, restrictions=tuple(one for one in owner.restrictions if not _has(one, each)))
             things = [one for one in self.phrases.denotations(bare)[:_COUNTED] if not one.is_free]
@@ -202,12 +203,12 @@ class TablePlanner(NamedWords):
         if back is not None and (owner is None or any(one.known == of for one in things)):
             ways, start = [(key, back)], Denotation(of)  # the diets that recipes have: of the recipes of each
         for one, way in ways:
-            measured = start if start is not key or owner is None else Denotation(ends(key.known, way))
+            measured = start if start is not key or owner is None else Denotation(ends(known, way))
             for option in self.measuring.measures(measured, self.positions(phrase.chunks))[:_TRIED]:
                 if isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.path.steps))
                     measure = summarised(summary, option.measure, path)
-                    yield one.reading(_table(key.known, measure, _COLUMN), option.score, Match(_COLUMN, path))
+                    yield one.reading(_table(known, measure, _COLUMN), option.score, Match(_COLUMN, path))
 
     # --- several values of each
 
@@ -250,10 +251,11 @@ class TablePlanner(NamedWords):
 
         :param names_stand: where names of its items are asked for, they stand for these.
         """
+        known = key.known
         made = dict[str, a.Column]()
         left = list[int]()
         is_hidden = stood = False
-        kinds = key.classes or self.view.classes_in(key.known)
+        kinds = key.classes or self.view.classes_in(known)
         for noun in columns:
             column = self._column_asked(key, noun) if noun.asked else self._column_counted(key, noun)
             if column is not None:
@@ -270,18 +272,18 @@ class TablePlanner(NamedWords):
             others = [text for text in texts if root(text) not in self.fit.roots_of(kinds)]
             is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
             stands = is_name and self.lexicon.id_words.isdisjoint(texts)  # a name, without a predicate, is in its row
-            found = self._columns_of_group(key.known, texts) or [self._column(key.known, texts, is_name=is_name)]
+            found = self._columns_of_group(known, texts) or [self._column(known, texts, is_name=is_name)]
             bare = [text for text in texts if text not in self.lexicon.measure_words]  # the phone number: the phone
-            found = found if any(found) or bare == texts else [self._column(key.known, bare, is_name=is_name)]
+            found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
             found = found if any(found) else [self._column_of_reached(key, noun, positions)]
             made |= {one.name: one for one in found if one is not None}
             left += positions if not (any(found) or stands) else ()
             is_hidden |= any(found) and names_stand and is_name
             stood |= stands and not any(found)
         if not made:
-            return PlannedReading(key.known, key.score, (*key.doubts, *left_out_at(left)))
+            return PlannedReading(known, key.score, (*key.doubts, *left_out_at(left)))
         is_beside = self.question.each is not None or not self.question.asks_fields
-        table = a.ItemTable(key.known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
+        table = a.ItemTable(known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
         return PlannedReading(table, key.score, (*key.doubts, *left_out_at(left)))
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:

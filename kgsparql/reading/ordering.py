@@ -98,20 +98,21 @@ class _Writer:
 
     def tags(self, unit: Unit) -> Iterator[str]:
         """Yield the tags of a unit: its kind, the lists of both languages that it is in, what it ends with."""
-        yield unit.kind if unit.kind != "sign" else "comma" if unit.said == "," else "break"
+        kind = unit.kind
+        yield kind if kind != "sign" else "comma" if unit.said == "," else "break"
         yield "any"
         yield from (f"said.{name}" for name, words in self.glossary.words.items() if unit.said in words)
         for name, pairs in self.glossary.pairs.items():
             yield from (f"said.{name}", f"{name}.{pairs[unit.said]}") if unit.said in pairs else ()
         yield from (f"ends.{name}" for name, ends in self.glossary.endings.items() if unit.said.endswith(ends))
-        if unit.kind == "adjective" and len(unit.forms) > 1:
+        if kind == "adjective" and len(unit.forms) > 1:
             yield "graded"
-        if unit.english and unit.kind != "name":
+        if unit.english and kind != "name":
             own, words = word_tags()[0], unit.english.split()
-            last = unit.forms[PARTICIPLE] if unit.kind == "verb" else words[-1]
+            last = unit.forms[PARTICIPLE] if kind == "verb" else words[-1]
             is_agent = last.endswith(tuple(self.lexicon.agent_suffixes)) and last not in self.lexicon.no_agents
-            yield from (*own.get(last, ()), *["agent"] * (is_agent and unit.kind == "noun"))
-            yield from own.get(words[0], ()) if unit.kind in {"preposition", "word"} else ()
+            yield from (*own.get(last, ()), *["agent"] * (is_agent and kind == "noun"))
+            yield from own.get(words[0], ()) if kind in {"preposition", "word"} else ()
 
     def written(self, template: str, labelled: Sequence[Labelled]) -> list[Labelled]:
         """Write what was found, by label, as a template has it."""

@@ -94,10 +94,11 @@ class _Reader:
 
         How many ``shop locations`` there are is how many locations of shops.
         """
-        own, owner, said = self.lexicon, phrase.chunks[:-1], phrase.restrictions
-        texts = [self.texts[at] for at in phrase.chunks[-1].span] if phrase.chunks else []
+        chunks = phrase.chunks
+        own, owner, said = self.lexicon, chunks[:-1], phrase.restrictions
+        texts = [self.texts[at] for at in chunks[-1].span] if chunks else []
         is_named = bool(said) and own.identity_nouns.issuperset(texts)
-        is_counted = is_count and bool(owner) and not (said or phrase.chunks[-1].entities or phrase.chunks[-1].classes)
+        is_counted = is_count and bool(owner) and not (said or chunks[-1].entities or chunks[-1].classes)
         if not (texts and phrase.of is None and (is_named or is_counted)):
             return phrase
         first, of = first_of(said), NounPhrase(owner, restrictions=said)
@@ -106,7 +107,7 @@ class _Reader:
             of = first.object.restricted(*said[1:]) if is_of else of
         if not (of.chunks and of.chunks[-1].classes):
             return phrase
-        return replace(phrase, chunks=phrase.chunks[-1:], of=of, of_form="of", restrictions=())
+        return replace(phrase, chunks=chunks[-1:], of=of, of_form="of", restrictions=())
 
     def _with_summary(self, question: Form) -> Form:
         """Take ``average`` of ``a higher average rating than`` for how several values become one."""

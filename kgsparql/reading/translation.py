@@ -162,29 +162,30 @@ class _Names:
 
     def _named_spans(self) -> Iterator[tuple[int, _Known]]:
         """Yield what the graph has names for, the best connected of each first."""
+        words = self.words
         if self.search is None:
             return
         spans = dict[str, list[tuple[int, int, str]]]()
         is_noun = [self._is_noun(at) for at in range(len(self.tokens))]
         for start in range(len(self.tokens)):
             for end in range(start + 1, min(len(self.tokens), start + USUAL_NGRAM) + 1):
-                key, mark = key_of(self.tokens[start:end]), self.words.possessive
-                for form in self.words.spelled(key):
+                key, mark = key_of(self.tokens[start:end]), words.possessive
+                for form in words.spelled(key):
                     spans.setdefault(form, []).append((start, end, ""))
                 if mark and key.endswith(mark):
                     spans.setdefault(key.removesuffix(mark), []).append((start, end, mark))
-                for form in self.words.stems_of(key) if is_noun[end - 1] else ():
+                for form in words.stems_of(key) if is_noun[end - 1] else ():
                     spans.setdefault(form, []).append((start, end, "inflected"))
-        rows = self.search.for_text(self.question, (self.words.language,)).exact(sorted(filter(None, spans)))
+        rows = self.search.for_text(self.question, (words.language,)).exact(sorted(filter(None, spans)))
         rows = [row._replace(language=row.language.partition("-")[0]) for row in rows]  # of whatever region
         by_key = rows_by("key", rows)
-        for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
+        for row in sorted(rows, key=lambda row: (row.language != words.language, -row.degree)):
             for start, end, ending in spans[row.key]:
                 if row not in as_written(by_key[row.key], self.question, self.tokens[start:end]):
                     continue
                 if row.kind == "entity" and ending != "inflected" and self._may_be(row, start, end):
                     yield start, _Known(end, self._english_name(row, start, end, ending), is_owner=bool(ending))
-                elif row.kind != "entity" and row.language == self.words.language and is_noun[start]:
+                elif row.kind != "entity" and row.language == words.language and is_noun[start]:
                     yield start, _Known(end, self._english_name(row, start, end, "").lower(), "noun")
 
     def _english_name(self, row: LabelRow, start: int, end: int, ending: str) -> str:
@@ -204,19 +205,20 @@ class _Names:
 
     def _may_be(self, row: LabelRow, start: int, end: int) -> bool:
         """Tell whether words that are the name of something are meant as a name."""
-        text = self.question[self.tokens[start].start : self.tokens[end - 1].end]
-        if row.role != "label" and all(map(self.words.meaning, key_of(self.tokens[start:end]).split())):
+        own = self.tokens
+        text = self.question[own[start].start : own[end - 1].end]
+        if row.role != "label" and all(map(self.words.meaning, key_of(own[start:end]).split())):
             return False  # rather word by word, beside others of the name: *Nobelpreis für Chemie* 2020
         if row.text == text and end - start > 1:
             return True
-        firsts = [self.question[self.tokens[at].start] for at in (start, end - 1)]
-        texts = [token.text for token in self.tokens[start:end]]
+        firsts = [self.question[own[at].start] for at in (start, end - 1)]
+        texts = [token.text for token in own[start:end]]
         closed = self.words.closed_words
         if end - start > 1:
             return not any(first.islower() for first in firsts) and not closed.issuperset(texts)
         is_word = self.words.meaning(texts[0], likely="nouns" if self.words.noun_capitals else "verbs") is not None
         is_written_so = row.text == text and row.language == self.words.language
-        is_name = row.text == text and is_proper(self.question, self.tokens, start, end)
+        is_name = row.text == text and is_proper(self.question, own, start, end)
         return is_name or (not is_word and firsts[0].isupper()) or (is_written_so and texts[0] not in closed)
 
 

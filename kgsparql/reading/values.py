@@ -117,6 +117,7 @@ class ValueFinder:
 
     def _number_at(self, start: int, taken: set[int]) -> Chunk | None:
         """Read a number with its unit: ``10``, ``4.9``, ``-3``, ``1.5 million``, ``twenty-five``, ``5 kg``."""
+        texts = self.texts
         own, unit = self.language, ""
         number, end = self._spoken_at(start)
         if start in self.in_digits:
@@ -126,13 +127,13 @@ class ValueFinder:
                 return None
             minus, whole = "-" * bool(found["minus"]), re.sub(r"\D", "", found["whole"])
             number = Decimal(f"{minus}{whole}.{found['part'] or 0}{(found['power'] or '')[:6]}")
-            while end < len(self.texts) and self.texts[end] in own.multipliers:
-                number, end = number * own.multipliers[self.texts[end]], end + 1
+            while end < len(texts) and texts[end] in own.multipliers:
+                number, end = number * own.multipliers[texts[end]], end + 1
         if number is None:
             return None
-        is_beside = end < len(self.texts) and end not in taken and self.gaps[end - 1].isspace()
-        of_one = f"{self.texts[end]}s" if is_beside and number == 1 else ""  # 1 year; alone, that is no unit
-        if not unit and is_beside and (named := own.units.get(self.texts[end]) or own.units.get(of_one)):
+        is_beside = end < len(texts) and end not in taken and self.gaps[end - 1].isspace()
+        of_one = f"{texts[end]}s" if is_beside and number == 1 else ""  # 1 year; alone, that is no unit
+        if not unit and is_beside and (named := own.units.get(texts[end]) or own.units.get(of_one)):
             unit, end = named, end + 1
         chunk = self._chunk_of(start, end, unit=unit)
         exponent = number.as_tuple().exponent

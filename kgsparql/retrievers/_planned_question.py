@@ -110,16 +110,17 @@ def planned_question(session: Session) -> PlannedQuestion:
 
     :raises EndpointError: if the graph is an endpoint, and fails before there is a value.
     """
+    notes = session.notes
     link_entities(session)
     found = None
     answered = None
     with session.within_budget():
         found = read_and_planned(session)
         answered = planned_retrieval(found, session)
-    if found is None and session.notes.lost is not None:
-        raise session.notes.lost
+    if found is None and notes.lost is not None:
+        raise notes.lost
     if found is None:
-        return PlannedQuestion(session.question, (), (), (), None, None, (), tuple(session.notes.texts), {})
+        return PlannedQuestion(session.question, (), (), (), None, None, (), tuple(notes.texts), {})
     computed = None if answered is None else answered.computed or computed_plan(found, session)
     plans = [(own, own.plan) for own in (found.reading, *found.reading.others) if own.plan is not None]
     chunks = found.asked.read.chunks
@@ -134,7 +135,7 @@ def planned_question(session: Session) -> PlannedQuestion:
     gaps, confidence = () if answered is None else answered.gaps, 0.0
     if computed is not None:
         first, *others = candidates
-        session.notes.drop(MISSING_NAME, () if first.left_out else session.notes.texts)  # all words were read
+        notes.drop(MISSING_NAME, () if first.left_out else notes.texts)  # all words were read
         tied = first_of(one for one in others if one.plan != first.plan and abs(first.score - one.score) < _TIED)
         if tied is not None:
             gaps = (*gaps, rival(tied.words, first.words))
@@ -146,7 +147,7 @@ def planned_question(session: Session) -> PlannedQuestion:
         question=session.question, read=tuple(described(found.asked)),
         named=tuple(QuestionTerm(chunk.text, term, labels[term], _kind_of_term(chunk, term)) for chunk, term in named),
         candidates=tuple(candidates), chosen=candidates[0] if computed is not None else None, computed=computed,
-        doubts=tuple(gap.text for gap in gaps), notes=tuple(session.notes.texts), labels=labels, confidence=confidence,
+        doubts=tuple(gap.text for gap in gaps), notes=tuple(notes.texts), labels=labels, confidence=confidence,
     )  # fmt: skip
 
 

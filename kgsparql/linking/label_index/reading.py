@@ -172,18 +172,19 @@ class _Reader:
     step: int = 0
 
     def labels(self) -> Gathered[LabelRow]:
-        sizes = self.graph.sizes
+        graph = self.graph
+        sizes = graph.sizes
         triples = {_term_value(predicate): number for predicate, number in (sizes.stated("predicate") or {}).items()}
         if not sizes.are_large:
-            counts = self._result_of(counted, self.graph, self._counting_query("index_predicates"))
+            counts = self._result_of(counted, graph, self._counting_query("index_predicates"))
             triples = {_term_value(s["predicate"]): whole_number(s["triples"]) for s in self._whole_solutions(counts)}
-        about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
-        if self.graph.is_remote and (about > REMOTE_ROWS or (sizes.are_large and not about)):
-            raise too_many(self.graph, f"there are about {about:,}" if about else "it is large, and names none")
+        about = sum(triples.get(p.value, 0) for p in graph.naming.names)
+        if graph.is_remote and (about > REMOTE_ROWS or (sizes.are_large and not about)):
+            raise too_many(graph, f"there are about {about:,}" if about else "it is large, and names none")
         # The engine counts on one core while this one reads texts.
         counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
         self._read_kinds(triples)
-        to_pages = [predicate for predicate in self.graph.naming.pages if predicate.value in triples]
+        to_pages = [predicate for predicate in graph.naming.pages if predicate.value in triples]
         if to_pages:
             pages = Query.load("index_pages").bind(predicate=to_pages, other=to_pages)
             self.pages.update(_term_value(solution["page"]) for solution in self._polled_solutions(pages))
