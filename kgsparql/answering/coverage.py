@@ -333,24 +333,24 @@ class _Check:
 
     def _step_gaps(self) -> Iterator[Gap]:
         """Steps that go the other way than is asked, steps of which no word speaks, and more that are asked for."""
-        asked = self.asked
+        fit, asked = self.fit, self.asked
         gone = len(self.path.steps)
         if gone < len(self._owned_nouns):
             yield left_out(printable(asked.words(self._owned_nouns[-1]), 60))
         for place, name in enumerate(self.steps):
-            if self.fit.is_narrower(name, self.texts):
+            if fit.is_narrower(name, self.texts):
                 yield unsaid(name)
-            said = self.fit.unsaid(name, [self.texts[p] for p in self.pieces])
+            said = fit.unsaid(name, [self.texts[p] for p in self.pieces])
             if said and not self._are_all(said, place):
                 yield unsaid(name, said)
         first = self.path.first_step
         said_of = (one.preposition for one in asked.relations if one.subject is not None and not one.verb)
         asks_where = asked.sort == "place" or not asked.language.locatives.isdisjoint(said_of)  # which floor
-        if asks_where and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
+        if asks_where and fit.holds(first.predicate) and not fit.allows(first, "where", ""):
             yield turned(self.steps[0])
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
-            if self.fit.is_turned(step, link[0], asked.said_by(link), is_one_kind=is_one_kind):
+            if fit.is_turned(step, link[0], asked.said_by(link), is_one_kind=is_one_kind):
                 yield turned(self.steps[place])
         if self.path.goes_back and not (len(self.links) > 1 or asked.asks_for_others):
             yield unsaid(self.steps[0])

@@ -152,7 +152,7 @@ def _chosen_retrieval(retriever: Retriever, found: Retrieval, session: Session) 
 
 def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answer:
     """Make the answer of what was found, with what of the question it leaves out."""
-    notes = session.notes
+    graph, notes = session.graph, session.notes
     draft = retriever.compose(found, session)
     if session.same:
         answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
@@ -176,19 +176,19 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     labels = evidence_labels(found.evidence, session, besides=found.computed.terms if found.computed else ())
     text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
     made = Answer(
-        question=session.original, status="partial" if session.graph.failures else outcome,
+        question=session.original, status="partial" if graph.failures else outcome,
         text=text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
         linked=session.links if (read := session.wording) is None
         else tuple(_at_own_place(link, read) for link in session.links),
         grounding=draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
-        graphs=tuple(member.name for member in session.graph.members),
-        digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},
+        graphs=tuple(member.name for member in graph.members),
+        digests={own.name: own.fingerprint for own in graph.members if not own.is_remote and own.is_as_loaded},
         retriever=retriever.used(found).name, model=session.asked_model, trust=session.trust, labels=labels,
         notes=notes.lines(link_notes(session)), fallbacks=tuple(notes.fallbacks),
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
-        error=notes.lost or first_of(session.graph.errors.values()),
-        usage={**session.graph.usage.to_json(), "rounds": session.rounds},
+        error=notes.lost or first_of(graph.errors.values()),
+        usage={**graph.usage.to_json(), "rounds": session.rounds},
         language=session.language, they=None if session.those is None else session.those.items,
     )  # fmt: skip
     return _weighed_answer(made, found, session, is_judged=known is not None)

@@ -267,10 +267,11 @@ def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
 
 def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list[tuple[int, int, Name]]:
     """Find the texts of the graph that begin and end with one of some words, the longest first."""
+    texts = words.texts
     spans = dict[Literal, range]()
     for first in left:
-        for last in range(first, min(first + _LONGEST, len(words.texts))):
-            if last in left and not words.texts[last].isdecimal():
+        for last in range(first, min(first + _LONGEST, len(texts))):
+            if last in left and not texts[last].isdecimal():
                 text = words.text_of(first, last + 1)
                 names = [own.upper() if len(own) < 4 else own.title() for own in countries().get(text.lower(), ())]
                 for form in dict.fromkeys((text, text.title(), text.lower(), *names)):
@@ -279,11 +280,11 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
     for start, end in codes_in(words.question):
         if places := words.positions_between(start, end):
             spans[Literal(words.question[start:end])] = range(places[0], places[-1] + 1)
-    last, function = len(words.texts) - 1, lexicon().function_words
+    last, function = len(texts) - 1, lexicon().function_words
     numbers = {  # that count nothing: `the code 211`
         Literal(text): range(at, at + 1)
-        for at, text in enumerate(words.texts)
-        if text.isdecimal() and (at == last or words.texts[at + 1] in function)
+        for at, text in enumerate(texts)
+        if text.isdecimal() and (at == last or texts[at + 1] in function)
     }
     if not (spans or numbers):
         return []

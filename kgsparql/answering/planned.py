@@ -326,8 +326,9 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
 
 
 def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | None:
-    plan = found.reading.plan
-    if found.reading.is_impossible:
+    reading = found.reading
+    plan = reading.plan
+    if reading.is_impossible:
         return Retrieval(gaps=found.gaps, is_judged=True)
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
@@ -344,7 +345,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if computed is None:
         return None
     computed = with_rows(computed, session)
-    made = computed_retrieval(computed, session, score=found.reading.score)
+    made = computed_retrieval(computed, session, score=reading.score)
     names, is_no = tuple[Gap, ...](), computed.rows[:1] in _NOTHING
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
         names = _name_gaps(computed.plan, found, session, is_no=is_no)
@@ -354,10 +355,10 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     kinds = [*value_gaps(computed.plan, session)] if is_no else []
     if (sort := sort_gap_of(session.question, computed.items, (), session)) is not None:
         kinds.append(sort)
-    last = session.compared_labels([match.path.last for match in found.reading.how], in_grace=True)
+    last = session.compared_labels([match.path.last for match in reading.how], in_grace=True)
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = distinct((*found.gaps, *made.gaps, *names, *kinds))
-    return replace(made, gaps=gaps, support=support_of_plan(found.reading))
+    return replace(made, gaps=gaps, support=support_of_plan(reading))
 
 
 def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Computed | None:

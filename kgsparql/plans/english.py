@@ -204,13 +204,14 @@ def ends(start: Phrase, step: Relation) -> Phrase:
     >>> f"{ends(of_class('person'), Relation('noun', 'capital', is_inverse=True))}"
     'those whose capital is a person'
     """
-    if step.is_inverse or not (step.is_noun or step.thing):
+    is_noun = step.is_noun
+    if step.is_inverse or not (is_noun or step.thing):
         return THOSE.with_clause(condition(step.reversed, start))
-    features, head_noun = step.features | start.features, step.text if step.is_noun else step.thing
+    features, head_noun = step.features | start.features, step.text if is_noun else step.thing
     single, plural = (say("ends", features, step, start=start, head=own) for own in (head_noun, many(head_noun)))
-    kind = "theirs" if step.is_noun and start.kind == "they" else "ends"
-    is_one = step.is_noun and "singular" in start.features
-    is_open = not step.is_noun or start.kind not in {"names", "they"} or start.needs_room
+    kind = "theirs" if is_noun and start.kind == "they" else "ends"
+    is_one = is_noun and "singular" in start.features
+    is_open = not is_noun or start.kind not in {"names", "they"} or start.needs_room
     return Phrase(single, plural, kind, is_one=is_one, is_open=is_open)
 
 

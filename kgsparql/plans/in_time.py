@@ -139,14 +139,15 @@ class TimePlanner:
         self, reading: PlannedReading, asked: Form, *, has_time: bool, ahead: Sequence[_Change] = ()
     ) -> PlannedReading:
         """Read *who is X*, and *is Ann X*, of what is an office, as who holds it, by the one relation with dates."""
-        head, facts = asked.phrase.head, None
+        phrase = asked.phrase
+        head, facts = phrase.head, None
         if reading.plan is None and asked.asks == "ask":
             facts = self._facts_of(clause_of(asked.read), asked)
         if facts is not None and self._is_office(facts.path, asked):
             holders = a.Both((a.Ends(facts.start, facts.path), facts.to or facts.start))
             return replace(reading, plan=a.Exists(holders), doubts=(), others=())
-        is_bare = len(asked.phrase.chunks) == 1 and not (asked.phrase.restrictions or asked.phrase.of or asked.said)
-        is_asked = asked.asks == "set" and asked.phrase.asked in {"who", "" if has_time else "who"}
+        is_bare = len(phrase.chunks) == 1 and not (phrase.restrictions or phrase.of or asked.said)
+        is_asked = asked.asks == "set" and phrase.asked in {"who", "" if has_time else "who"}
         if not (is_asked and is_bare and head is not None and head.entities):
             return reading
         office = a.Items((head.entities[0].term,))

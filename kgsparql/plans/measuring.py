@@ -136,17 +136,18 @@ class Measuring(NamedWords):
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], hints: Sequence[str]
     ) -> Iterator[MeasureFit]:
         """The values at the end of a path, where they can be ordered and words or hints name them."""
+        fit = self.fit
         last, is_far = uses[-1], len(uses) > 1
         if last.kind not in _ORDERED or last.step.is_inverse:
             return
-        own = [max(both) for both in zip_longest(*(self.fit.phrase(texts, use.predicate) for use in uses))]
-        hinted = [self.fit.hinted(use.predicate, hints) for use in uses]
+        own = [max(both) for both in zip_longest(*(fit.phrase(texts, use.predicate) for use in uses))]
+        hinted = [fit.hinted(use.predicate, hints) for use in uses]
         if last.kind in UNITS and "duration" in hints and sum(o.kind in UNITS for o in self.view.uses(items)) == 1:
             hinted[-1] = max(hinted[-1], NEAR)  # whatever it is called
         if min(own) < NEAR if texts else not hinted[0]:  # whose birth? not its own
             return
         known = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
-        if is_far and last.kind != "number" and not self.fit.label_roots(last.predicate) <= known:
+        if is_far and last.kind != "number" and not fit.label_roots(last.predicate) <= known:
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + _W.hinted * max(hinted) if texts else max(hinted)
         beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
@@ -154,10 +155,10 @@ class Measuring(NamedWords):
         measure = a.Value(path, last.kind, self._unit_of(last, beside, is_far=is_far))
         amount = self.amount_behind(items, uses[0]) if is_far else None
         is_far = is_far and (amount is None or amount.path != measure.path)
-        if is_far and texts and max(self.fit.phrase(texts, last.predicate)) < NEAR:
+        if is_far and texts and max(fit.phrase(texts, last.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
         turned = [hint for hint in hints if hint.startswith("-")]
-        is_turned = any(self.fit.hinted(use.predicate, turned) for use in uses)
+        is_turned = any(fit.hinted(use.predicate, turned) for use in uses)
         yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure, is_turned)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
@@ -285,12 +286,13 @@ class Measuring(NamedWords):
 
     def _says_more(self, given: Denotation, option: MeasureFit, best: Superlative) -> tuple[Gap, ...]:
         """Doubt a measure whose name says more than the adjective: the `crew size` of the biggest boat."""
-        said = self.fit.roots_of(given.classes).union(*map(self.fit.roots, best.measures))
-        label = self.fit.text(option.last)
-        more = self.fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
+        fit = self.fit
+        said = fit.roots_of(given.classes).union(*map(fit.roots, best.measures))
+        label = fit.text(option.last)
+        more = fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
         uses = [use for use in self.view.uses(given.known) if use.kind == option.kind]
         measured = [one for one in best.measures if one not in self.lexicon.vague_measures]
-        is_only = sum(self.fit.hinted(use.predicate, measured) > 0 for use in uses) == 1  # depth that it has
+        is_only = sum(fit.hinted(use.predicate, measured) > 0 for use in uses) == 1  # depth that it has
         doubt = may_mean(self.texts[best.position], label, code="part_of_name")
         return (doubt,) if more and not is_only and option.path.is_direct else ()
 

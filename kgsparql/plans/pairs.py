@@ -63,14 +63,15 @@ class PairPlanner:
 
     def _measures_of(self, side: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureFit]:
         """What is compared of one of the two."""
-        by, lexicon = self.question.comparative, self.phrases.lexicon
-        word = "" if by is None else self.phrases.texts[by.position]
+        phrases = self.phrases
+        by, lexicon = self.question.comparative, phrases.lexicon
+        word = "" if by is None else phrases.texts[by.position]
         if word in lexicon.order_words or (positions and word in lexicon.last_words):  # died later
-            return self.phrases.predicating.times(side, positions)
+            return phrases.predicating.times(side, positions)
         if positions:
             is_length = by is not None and "duration" in by.measures  # how long, and never how many
-            return self.phrases.measuring.measures_at(side, positions, counts=counts and not is_length)
-        return self.phrases.measuring.measures(side, (), by.measures) if by is not None and by.measures else []
+            return phrases.measuring.measures_at(side, positions, counts=counts and not is_length)
+        return phrases.measuring.measures(side, (), by.measures) if by is not None and by.measures else []
 
     def _values_of(self, side: Denotation, option: MeasureFit) -> list[Any]:
         """What is measured of one of the two, to be compared; nothing where the graph does not say it."""

@@ -86,16 +86,17 @@ class Phrases(NamedWords):
 
     def _kinds(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """The kinds of a class or a concept: what is next below it."""
-        if given.items is None:
+        items = given.items
+        if items is None:
             return [given]
-        if isinstance(given.items, a.Instances):
-            if below := self.predicating.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
+        if isinstance(items, a.Instances):
+            if below := self.predicating.steps_below(a.Items((items.of,)), [SUBCLASS_OF]):
                 return [replace(given, items=below[SUBCLASS_OF], classes=frozenset())]
             values = [] if given.head else self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
             values = [one for one in values if one.last != RDF_TYPE and not one.doubts]
             return values or [given if given.head else given.leaving_out(phrase.kinds)]
         own = self.predicating
-        below = own.steps_below(given.items, TAXONOMY) or own.nothing_below(given.items)
+        below = own.steps_below(items, TAXONOMY) or own.nothing_below(items)
         found = [given.kept(one, _W.below) for one in below.values()]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
             named = self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
@@ -105,22 +106,23 @@ class Phrases(NamedWords):
     # --- the phrase itself
 
     def _unrestricted(self, phrase: NounPhrase) -> list[Denotation]:
+        chunks, of = phrase.chunks, phrase.of
         if phrase.parts:
             return self._joined(phrase)
-        value = phrase.of.head if phrase.of is not None else None
+        value = of.head if of is not None else None
         if value is not None and value.is_value and not value.entities:  # the operas of 1905
             bare = self._unrestricted(replace(phrase, of=None))
             return best(new for one in bare for new in self.predicating.at_value(one, (), "=", value))
-        if phrase.of is not None and not phrase.same and not phrase.of.is_empty:
-            return self._of(phrase, phrase.of)
-        if len(phrase.chunks) > 1 and phrase.chunks[-1].text.lower() in self.lexicon.empty_nouns:  # `laureate items`
-            return self._unrestricted(replace(phrase, chunks=phrase.chunks[:-1]))
+        if of is not None and not phrase.same and not of.is_empty:
+            return self._of(phrase, of)
+        if len(chunks) > 1 and chunks[-1].text.lower() in self.lexicon.empty_nouns:  # `laureate items`
+            return self._unrestricted(replace(phrase, chunks=chunks[:-1]))
         head = phrase.head
         if head is None:
             return [Denotation(None, asked=phrase.asked)]
         if head.number is not None and not head.entities:
             return [Denotation(a.Items((Literal(str(head.number)),)))]
-        positions = self.positions(phrase.chunks)
+        positions = self.positions(chunks)
         if phrase.asked and positions and all(self.texts[p] in self.lexicon.place_nouns for p in positions):
             return [Denotation(None, asked="where")]  # `which places`: where
         is_counted = self._is_counted(phrase)
@@ -131,7 +133,7 @@ class Phrases(NamedWords):
         is_meant = is_meant or bool(phrase.kinds and not phrase.restrictions)  # which kinds of sand are there
         if head.entities and (is_meant or not (is_small and (phrase.restrictions or phrase.asked))):
             is_many = is_counted or (phrase is self.question.phrase and not (phrase.asked or head.is_strong))
-            is_whole = len(phrase.chunks) == 1  # how many mines dig coal
+            is_whole = len(chunks) == 1  # how many mines dig coal
             members = self._instances_of_item(head) if is_many and is_whole and not phrase.kinds else []
             options += members or self._named(phrase, head)
         for kind in head.classes[:_CLASSES]:
@@ -294,13 +296,14 @@ class Phrases(NamedWords):
 
     def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
         """The instances of a class that the head names, restricted by the words before it."""
+        view = self.view
         before, is_main = phrase.chunks[:-1], phrase is self.question.phrase and not phrase.kinds
-        if self.view.is_ontology and len(before) == 1:  # `the topic Phylogeny` is that
-            is_such = not {*self.view.profiler.with_broader([kind])[1:]}.isdisjoint(before[0].classes)
+        if view.is_ontology and len(before) == 1:  # `the topic Phylogeny` is that
+            is_such = not {*view.profiler.with_broader([kind])[1:]}.isdisjoint(before[0].classes)
             before = () if is_such else before
         is_many = is_main and (self._is_counted(phrase) or self.question.is_listing)
-        is_bare = is_main and bool(phrase.asked) and not (phrase.restrictions or self.view.has_instances(kind))
-        is_thing = self._is_a_thing(kind) and not (phrase.asked or (is_many and self.view.has_instances(kind)))
+        is_bare = is_main and bool(phrase.asked) and not (phrase.restrictions or view.has_instances(kind))
+        is_thing = self._is_a_thing(kind) and not (phrase.asked or (is_many and view.has_instances(kind)))
         if (is_bare or is_thing) and not before:
             place = head.classes.index(kind)
             below = [*self._said_to_be(kind, place)] if is_many or is_bare else []
@@ -311,7 +314,7 @@ class Phrases(NamedWords):
         found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]
         named = list[Denotation]()
         if len(before) == 1 and before[0].is_name:  # `film Jaws` is a film, `Jaws film` may be that, too
-            kinds = self.view.classes_of(name.term for name in before[0].entities)
+            kinds = view.classes_of(name.term for name in before[0].entities)
             own = [name for name in before[0].entities if kind in kinds.get(name.term, ())]
             named = [
                 Denotation(a.Items((name.term,)), _W.named_of_class - _W.later * place)

@@ -172,14 +172,15 @@ class PlanCompiler:
 
         Oxigraph puts no union in order with other patterns, so without need for one a query may take seconds longer.
         """
+        vocabulary = self.vocabulary
         if having := predicate_of_things(of):
             return (self.fact(x, having, self.new("i")),)
-        types, narrower = self.vocabulary.types, self.vocabulary.narrower
+        types, narrower = vocabulary.types, vocabulary.narrower
         if not narrower:
             return self.any_of(x, types, of)
-        if self.vocabulary.has_classes_as_items(of):
-            return (classes_below(x, of, self.vocabulary),)
-        below = (*self.any_of(x, types, kind := self.new("c")), classes_below(kind, of, self.vocabulary))
+        if vocabulary.has_classes_as_items(of):
+            return (classes_below(x, of, vocabulary),)
+        below = (*self.any_of(x, types, kind := self.new("c")), classes_below(kind, of, vocabulary))
         return (g.Union((self.any_of(x, types, of), below)),)
 
     def _each_once(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:
@@ -253,8 +254,7 @@ class PlanCompiler:
         :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
         :param is_last: its object is an end of the path, where a value is meant by the node that stands for it.
         """
-        vocabulary = self.vocabulary
-        by = step.predicate
+        vocabulary, by = self.vocabulary, step.predicate
         if by == DISJOINT_WITH:  # and so is what is below either
             near, kind = self.new("i"), self.new("i")
             stated = self._either_way(near, *vocabulary.stated_by(by), kind)

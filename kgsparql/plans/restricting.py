@@ -71,12 +71,13 @@ class Restricting(NamedWords):
         )
 
     def _by_argument(self, given: Denotation, said: Predication) -> list[Denotation]:
-        if said.object is None and said.subject is None and said.more:
-            (preposition, phrase), *rest = said.more
+        more = said.more
+        if said.object is None and said.subject is None and more:
+            (preposition, phrase), *rest = more
             return self.restrict(given, replace(said, preposition=preposition, object=phrase, more=tuple(rest)))
         if said.object is not None and said.subject is not None:  # each must hold of the same answer
             found = self.restrict(given, replace(said, object=None, more=()))
-            whose = Predication(verb=said.verb, light=said.light, object=said.object, more=said.more)
+            whose = Predication(verb=said.verb, light=said.light, object=said.object, more=more)
             others = self.restrict(replace(given, score=0.0, doubts=()), whose)
             return best(new for one in found[:_BRANCHES] for new in met(one, others[:_BRANCHES]))
         if (argument := said.object or said.subject) is None:
@@ -89,7 +90,7 @@ class Restricting(NamedWords):
         if (ordered := self._quantified(given, said, argument)) is not None:
             if _is_number(argument):
                 return self._with_more(given, said, ordered)
-            left = [position for _, phrase in said.more for position in sorted(phrase.positions)]
+            left = [position for _, phrase in more for position in sorted(phrase.positions)]
             return [one.leaving_out(left) for one in ordered]
         if (called := self._called(given, said, argument)) is not None:
             return called
@@ -106,7 +107,7 @@ class Restricting(NamedWords):
                      if isinstance(one.items, a.Instances)]  # fmt: skip
             others = [new for one in kinds for new in self.with_argument(given, said, one, argument)]
             found += [new for new in others if new.items is not None and self.view.members(new.items)]
-        return self._with_more(given, said, best(found)) if said.more else best(found)
+        return self._with_more(given, said, best(found)) if more else best(found)
 
     def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
         """Keep what is so of everything that it is asked of: the films with *every* genre."""
@@ -118,21 +119,22 @@ class Restricting(NamedWords):
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
         """What has the most of something, or so many, or is of a time; ``None`` where nothing like it is said."""
+        measuring = self.measuring
         if said.object is None and argument.quantity is None:
-            return self.measuring.extreme(given, said, argument) if argument.most else None
+            return measuring.extreme(given, said, argument) if argument.most else None
         best_of = argument.superlative
         if best_of is not None and said.light == "be" and not argument.chunks and argument.of is None:
-            return self.measuring.superlative(given, best_of)  # which is the oldest
+            return measuring.superlative(given, best_of)  # which is the oldest
         is_verb_first = best_of is not None and bool(said.verb) and not argument.chunks  # founded first
         if argument.most or (best_of and said.light == "have") or (is_verb_first and argument.of is None):
-            return self.measuring.extreme(given, said, argument)
+            return measuring.extreme(given, said, argument)
         match argument.restrictions:
             case (Predication(verb=()) as when,) if not said.verb and when.preposition:
                 bare, quantity = replace(argument, restrictions=()), self.quantity_of(when)
-                if quantity is not None and (found := self.measuring.dated(given, bare, quantity)):
+                if quantity is not None and (found := measuring.dated(given, bare, quantity)):
                     return found
         if argument.quantity is not None:
-            return self.measuring.with_quantity(given, said, argument, argument.quantity)
+            return measuring.with_quantity(given, said, argument, argument.quantity)
         return self._at_time(given, said, said.preposition, argument) if _is_number(argument) else None
 
     def _at_time(self, given: Denotation, said: Predication, preposition: str, phrase: NounPhrase) -> list[Denotation]:

@@ -128,10 +128,11 @@ class Computed:
     @property
     def counts(self) -> frozenset[int]:
         """The places of the columns that say how many there are."""
-        if isinstance(self.plan, a.Count):
+        plan = self.plan
+        if isinstance(plan, a.Count):
             return frozenset((0,))
-        columns = self.plan.columns if isinstance(self.plan, a.ItemTable | a.Grouped) else ()
-        first = int(not isinstance(self.plan, a.ItemTable) or self.plan.shows_items)
+        columns = plan.columns if isinstance(plan, a.ItemTable | a.Grouped) else ()
+        first = int(not isinstance(plan, a.ItemTable) or plan.shows_items)
         return frozenset(i for i, one in enumerate(columns, first) if isinstance(one.measure, a.HowMany | a.Count))
 
     @property

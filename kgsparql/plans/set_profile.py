@@ -304,6 +304,7 @@ class Profiler:
 
         :param asked: the items, and the only predicates from them that are wanted.
         """
+        graph = self.graph
         n, x, p = Variable("n"), Variable("x"), Variable("p")
         queries, limit = [], _FACTS if len(asked) == 1 else MOST_OF_EACH
         for at, (items, (terms, only)) in enumerate(asked.items()):
@@ -316,7 +317,7 @@ class Profiler:
                 queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
         by_end = partial(defaultdict[Term, set[Term]], set)
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(by_end) for _ in asked]
-        solutions = self.graph.select(Query.union(queries)) if queries else Solutions()
+        solutions = graph.select(Query.union(queries)) if queries else Solutions()
         by_step: dict[tuple[Term, Term, Direction], dict[Term, set[Term]]] = defaultdict(by_end)
         for found in solutions:
             led: Direction = "forward" if "forward" in found else "inverse"
@@ -326,15 +327,15 @@ class Profiler:
                 facts[int(number.value)][Step(predicate, led)] = ends
         patterns = [self._some(items, terms, x) for items, (terms, _) in asked.items()]
         add_declared(facts, self.vocabulary)
-        add_nodes(facts, patterns, self.graph, self.vocabulary)
-        add_values(facts, patterns, self.graph, self.vocabulary)
+        add_nodes(facts, patterns, graph, self.vocabulary)
+        add_values(facts, patterns, graph, self.vocabulary)
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
-            add_restricted(iris_in(terms), own, self.graph, self.direction)
+            add_restricted(iris_in(terms), own, graph, self.direction)
         for items, own in zip_equal(asked, facts):
             ways = (LIST_FIRST, *(step.predicate for step in own if is_back_from_container(step)))
             if found_in := iris_in(chain(*(own.pop(Step(one, "inverse"), ()) for one in ways))):
                 self.known.in_lists.add(items)
-                add_list_owners(found_in, own, ways, self.graph)
+                add_list_owners(found_in, own, ways, graph)
         if solutions.complete and len(solutions) < MOST_OF_EACH:  # these are all that there are
             for (items, (_, only)), own in zip_equal(asked.items(), facts):
                 if isinstance(items, a.Items) and len(items.terms) <= ITEMS and only is None:

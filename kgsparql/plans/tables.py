@@ -296,17 +296,18 @@ class TablePlanner(NamedWords):
 
     def _column_counted(self, key: Denotation, noun: NounPhrase) -> a.Column | None:
         """How many of something each of the items has, as a column: `the number of concerts`."""
+        of = noun.of
         chunk = noun.chunks[0].text if len(noun.chunks) == 1 else ""
-        if chunk not in self.lexicon.count_words or noun.of is None:
+        if chunk not in self.lexicon.count_words or of is None:
             return None
-        name = f"{chunk} of {noun.of.head.text}" if noun.of.head is not None else chunk
-        for thing in self.phrases.settled(noun.of)[:_COUNTED]:
+        name = f"{chunk} of {of.head.text}" if of.head is not None else chunk
+        for thing in self.phrases.settled(of)[:_COUNTED]:
             if (path := _way_back(key.known, thing.items)) is not None:
                 return a.Column(name, a.HowMany(path, thing.items), optional=True)
             ways = self.connector.connect(key, Rel(preposition="of", wanted=thing))
             for one in [one for one in ways[:1] if one.doubts == key.doubts]:
                 return a.Column(name, a.HowMany(one.path, thing.items), optional=True)
-        options = self.measuring.measures_at(key, self.positions(noun.of.chunks))
+        options = self.measuring.measures_at(key, self.positions(of.chunks))
         counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
         return first_of(a.Column(name, measure, optional=True) for measure in counts)
 
@@ -318,13 +319,14 @@ class TablePlanner(NamedWords):
 
     def _column(self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool) -> a.Column | None:
         """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
+        fit = self.fit
         noun = texts[-1] if texts else ""
-        uses = [use for use in self.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
-        kinds = self.fit.roots_of(self.view.classes_in(items)) if is_name else frozenset()
-        own = {use: self.fit.label_roots(use.predicate) - kinds for use in uses}  # the `document id` of documents
+        uses = [use for use in self.view.uses(items) if fit.allows(use.step, "of", noun)]  # theirs
+        kinds = fit.roots_of(self.view.classes_in(items)) if is_name else frozenset()
+        own = {use: fit.label_roots(use.predicate) - kinds for use in uses}  # the `document id` of documents
         uses = [use for use in uses if not is_name or own[use] == {root(noun)}]
-        self.fit.compare(texts, [use.predicate for use in uses])
-        fits = [(self.fit.whole(texts, use.predicate), use) for use in uses]
+        fit.compare(texts, [use.predicate for use in uses])
+        fits = [(fit.whole(texts, use.predicate), use) for use in uses]
         named = sorted(
             ((fit * len(texts) + use.share, str(use.step), fit, use) for fit, use in fits if fit), reverse=True
         )

@@ -165,9 +165,10 @@ def _require_order(what: str, measure: a.Measure) -> None:
 
 
 def _check_columns(table: a.ItemTable | a.Grouped) -> None:
-    names = [column.name for column in table.columns]
+    columns = table.columns
+    names = [column.name for column in columns]
     for own in parts_of(table, a.OfColumn):
-        before = next((table.columns[:i] for i, c in enumerate(table.columns) if own in parts(c)), table.columns)
+        before = next((columns[:i] for i, c in enumerate(columns) if own in parts(c)), columns)
         if not any(one.name == own.column and kind_of(one.measure)[0] == "item" for one in before):
             raise PlanError(f"there is no column {own.column!r} before that leads to things")
     is_by_name, shows_items = isinstance(table.order_by, str), getattr(table, "shows_items", False)
@@ -183,7 +184,7 @@ def _check_columns(table: a.ItemTable | a.Grouped) -> None:
         raise PlanError(f"there is no column {name!r}; there are {', '.join(names)}")
     if table.having is not None:
         name, comparison, value = table.having
-        column = next(one.measure for one in table.columns if one.name == name)
+        column = next(one.measure for one in columns if one.name == name)
         _check_comparison(kind_of(column), comparison, kind_of(value))
     if table.limit is not None and table.limit < 1:
         raise PlanError(f"a table of {table.limit} rows: at least 1")

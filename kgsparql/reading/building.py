@@ -456,9 +456,10 @@ def _with_argument(last: Predication, found: Predication) -> Predication:
 
 def _said_again(last: Predication, gap: Gapped) -> Predication:
     """Say of another phrase what was said."""
+    other = gap.object
     if gap.compared is not None:
         light = last.light if last.verb else "be"
-        return replace(last, object=gap.object, compared=gap.compared, light=light, is_negated=gap.is_negated, more=())
-    if gap.preposition and gap.object is not None:
-        return with_preposition(last, gap.preposition, _without_no(gap.object), gap.is_negated)
-    return replace(last, object=gap.object and _without_no(gap.object), is_negated=gap.is_negated, more=())
+        return replace(last, object=other, compared=gap.compared, light=light, is_negated=gap.is_negated, more=())
+    if gap.preposition and other is not None:
+        return with_preposition(last, gap.preposition, _without_no(other), gap.is_negated)
+    return replace(last, object=other and _without_no(other), is_negated=gap.is_negated, more=())

@@ -219,22 +219,23 @@ class _Chunker:
 
     def _exact_chunk(self, start: int, end: int, rows: Sequence[tuple[LabelRow, float]]) -> Chunk | None:
         """Make the chunk of a span; None where it names nothing, or is made of words that are no name here."""
+        read = self.read
         if end > self.length or self._is_no_name(start, end):
             return None
-        text, span = self.read.text_of(start, end), range(start, end)
+        text, span = read.text_of(start, end), range(start, end)
         classes = distinct(IRI(row.iri) for row, _ in sorted(rows, key=_by_score) if row.kind == "class")
         names = _best_names(((row, score) for row, score in rows if row.kind == "entity"), text)
         names = names or tuple(self.values.get((start, end), ()))[:MAX_NAMES]
         is_small = not any(self.raw[at][:1].isupper() for at in span)
-        may_be_said = is_small and (len(span) > 1 or (self.read.is_cased and not classes and start > 0))
+        may_be_said = is_small and (len(span) > 1 or (read.is_cased and not classes and start > 0))
         functional = self.language.function_words
-        if may_be_said and all(self.texts[at] in functional or self.read.is_type_word(at) for at in span):
+        if may_be_said and all(self.texts[at] in functional or read.is_type_word(at) for at in span):
             names = ()
         if not names and not classes:
             return None
         is_first_name = start == 0 and bool(names) and names[0].label == text and not self._is_word(0)
-        is_phrase = len(span) > 1 and not (is_small and self.read.is_cased)
-        is_strong = is_phrase or self.read.is_capital(start) or any(map(str.isdigit, text)) or is_first_name
+        is_phrase = len(span) > 1 and not (is_small and read.is_cased)
+        is_strong = is_phrase or read.is_capital(start) or any(map(str.isdigit, text)) or is_first_name
         return Chunk(start, end, text, names, classes, is_strong=is_strong)
 
     def _is_no_name(self, start: int, end: int) -> bool:
@@ -263,13 +264,14 @@ class _Chunker:
 
     def _take_linked(self, link: LinkedEntity) -> None:
         """Take what the linker found besides: parts of names, other orders of their words, typing errors."""
+        language = self.language
         places = self.read.positions_between(*link.mention.place)
         if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
             return
         if any(chunk.span == range(places[0], places[-1] + 1) for chunk in self.chunks):
             return
         text = self.texts[places[0]]
-        if len(places) == 1 and link.matched != "exact" and self.language.is_participle(text):
+        if len(places) == 1 and link.matched != "exact" and language.is_participle(text):
             return  # `released` is not *I Shall Be Released*
         is_acronym = len(places) == 1 and self.read.is_cased and self.raw[places[0]][1:].isupper()  # US, no `us`
         if (
@@ -279,10 +281,10 @@ class _Chunker:
             and not {*words_of(link.label)} & {self.texts[at] for at in places}
         ):
             return  # a name that the graph has not is not another one that is like it
-        small = {self.texts[at] for at in places} & (self.language.function_words | self.language.numbers.keys())
+        small = {self.texts[at] for at in places} & (language.function_words | language.numbers.keys())
         small = set() if is_acronym else small
         own = set() if link.matched == "exact" else small - set(words_of(link.label))
-        if own or small & (self.language.and_words | self.language.or_words):  # the sentence goes on in it
+        if own or small & (language.and_words | language.or_words):  # the sentence goes on in it
             return
         inside = [chunk for chunk in self.chunks if set(chunk.span) & set(places)]
         shorter = all(set(chunk.span) < set(places) and len(chunk.span) < len(places) - 1 for chunk in inside)

@@ -98,13 +98,13 @@ class _Writer:
 
     def tags(self, unit: Unit) -> Iterator[str]:
         """Yield the tags of a unit: its kind, the lists of both languages that it is in, what it ends with."""
-        kind = unit.kind
-        yield kind if kind != "sign" else "comma" if unit.said == "," else "break"
+        said, kind = unit.said, unit.kind
+        yield kind if kind != "sign" else "comma" if said == "," else "break"
         yield "any"
-        yield from (f"said.{name}" for name, words in self.glossary.words.items() if unit.said in words)
+        yield from (f"said.{name}" for name, words in self.glossary.words.items() if said in words)
         for name, pairs in self.glossary.pairs.items():
-            yield from (f"said.{name}", f"{name}.{pairs[unit.said]}") if unit.said in pairs else ()
-        yield from (f"ends.{name}" for name, ends in self.glossary.endings.items() if unit.said.endswith(ends))
+            yield from (f"said.{name}", f"{name}.{pairs[said]}") if said in pairs else ()
+        yield from (f"ends.{name}" for name, ends in self.glossary.endings.items() if said.endswith(ends))
         if kind == "adjective" and len(unit.forms) > 1:
             yield "graded"
         if unit.english and kind != "name":

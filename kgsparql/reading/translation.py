@@ -205,19 +205,19 @@ class _Names:
 
     def _may_be(self, row: LabelRow, start: int, end: int) -> bool:
         """Tell whether words that are the name of something are meant as a name."""
-        own = self.tokens
+        words, own = self.words, self.tokens
         text = self.question[own[start].start : own[end - 1].end]
-        if row.role != "label" and all(map(self.words.meaning, key_of(own[start:end]).split())):
+        if row.role != "label" and all(map(words.meaning, key_of(own[start:end]).split())):
             return False  # rather word by word, beside others of the name: *Nobelpreis für Chemie* 2020
         if row.text == text and end - start > 1:
             return True
         firsts = [self.question[own[at].start] for at in (start, end - 1)]
         texts = [token.text for token in own[start:end]]
-        closed = self.words.closed_words
+        closed = words.closed_words
         if end - start > 1:
             return not any(first.islower() for first in firsts) and not closed.issuperset(texts)
-        is_word = self.words.meaning(texts[0], likely="nouns" if self.words.noun_capitals else "verbs") is not None
-        is_written_so = row.text == text and row.language == self.words.language
+        is_word = words.meaning(texts[0], likely="nouns" if words.noun_capitals else "verbs") is not None
+        is_written_so = row.text == text and row.language == words.language
         is_name = row.text == text and is_proper(self.question, own, start, end)
         return is_name or (not is_word and firsts[0].isupper()) or (is_written_so and texts[0] not in closed)
 

@@ -376,15 +376,16 @@ def line_items(
 
 
 def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
-    walk = line.ways[0].walk
+    ways = line.ways
+    walk = ways[0].walk
     is_long = walk.path.is_long
-    is_whole = line.exact and line.count == len(line.ways)
+    is_whole = line.exact and line.count == len(ways)
     labels = session.labels([walk.start, *walk.path.predicates])
     known = line.count if line.exact else None
-    cut = Cut("ends", len(line.ways), known, walk_text(walk, labels))
+    cut = Cut("ends", len(ways), known, walk_text(walk, labels))
     every = path_queries.walk_triples(walk, limit=1_000)  # blank nodes, not shown, too
     return item_of_ways(
-        line.ways, every if is_whole else query_through(line.ways), session,
+        ways, every if is_whole else query_through(ways), session,
         lambda named: line_text(line, named, shown=_MAX_ENDS_TOLD // (1 + is_long)),
         kind="path" if is_long else "neighbours", score=score, cuts=() if is_whole else (cut,),
     )  # fmt: skip
