@@ -360,8 +360,7 @@ class _Check:
 
     def _are_all(self, said: str, place: int) -> bool:
         """Whether the graph says of all that a step leads to that they are what a word for a man or a woman means."""
-        session = self.session
-        hops = (way.hops[place].triple for way in self.best.paths)
+        session, hops = self.session, (way.hops[place].triple for way in self.best.paths)
         ends = (one.object if self.path.steps[place].is_forward else one.subject for one in hops)
         nodes = a.Items(distinct(iris_in(ends)))
         profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))

@@ -56,7 +56,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
 
     :param steps: the names of the predicates of the path.
     """
-    ends, own = best.ends, asked.language
+    ending, ends, own = steps[-1:], best.ends, asked.language
     texts = [end.value for end in ends if isinstance(end, Literal)]
     are_texts = len(texts) == len(ends) > 0
     shown = [*session.compared_labels(ends[:_SAMPLE]).values(), *texts]
@@ -65,15 +65,15 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind("more than its name", quoted(texts[0]))
     if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
         yield other_kind("something else", quoted(shown[0]))
-    more = [roots_of([name]) - roots_of(steps[-1:]) for name in shown]  # *authors list*
+    more = [roots_of([name]) - roots_of(ending) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):
         yield A_LIST
     is_dated = any(isinstance(end, Literal) and literal_kind(end) == "date" for end in ends)
     if asked.asks_amount and not asked.asks_time and is_dated:
         yield other_kind("an amount", "a date", said)
-    yield from amount_gaps(ends, steps[-1:], session)
+    yield from amount_gaps(ends, ending, session)
     is_coded = are_texts and all(map(_CODE.fullmatch, texts))
-    likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
+    likely = session.ranker.similarities(ending, own.sorts["place"][:1]).max(initial=0.0)
     is_noun_of_place = asked.words(asked.noun).endswith(tuple(own.sorts["place"][1:]))  # the birthplace
     is_unlike = session.ranker.by_meaning and likely < _W.step
     if texts and ((is_coded and is_noun_of_place) or (asked.sort == "place" and (is_coded or is_unlike))):
@@ -90,7 +90,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind(f"{kinds} of {said}", step, kinds)
     if kinds and last in (Step(RDF_TYPE, "inverse"), Step(INSTANCE_OF, "inverse")):  # what is of it is no kind of it
         yield other_kind(kinds, quoted(shown[0]))
-    if gap := sort_gap_of(session.question, ends, steps[-1:] if last.is_forward else (), session):
+    if gap := sort_gap_of(session.question, ends, ending if last.is_forward else (), session):
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield other_kind("what somebody does", step, "do")

@@ -267,8 +267,7 @@ def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
 
 def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list[tuple[int, int, Name]]:
     """Find the texts of the graph that begin and end with one of some words, the longest first."""
-    texts = words.texts
-    spans = dict[Literal, range]()
+    texts, spans = words.texts, dict[Literal, range]()
     for first in left:
         for last in range(first, min(first + _LONGEST, len(texts))):
             if last in left and not texts[last].isdecimal():

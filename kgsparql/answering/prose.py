@@ -319,8 +319,7 @@ class SentenceCheck:
 
     def _says_nothing_else(self, read: _Read, terms: Iterable[Term]) -> bool:
         """Tell whether each word shapes the sentence, or is one of the question, or of a predicate or class meant."""
-        question = self.session.asked.texts
-        own, fit = lexicon(), read.session.label_fit
+        question, own, fit = self.session.asked.texts, lexicon(), read.session.label_fit
         kinds = {kind for chunk in read.chunks for kind in chunk.classes}
         meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
         labels = [*map(fit.text, iris_in(meant))]

@@ -412,15 +412,16 @@ def _embedded_texts(
 
     What was embedded before a Ctrl-C or an error is kept; a kill costs at most the last :data:`KEEP_EVERY` texts.
     """
+    total = len(texts)
     import pyarrow as pa
 
-    table, kept = _kept_vectors(tables, name, len(texts))
-    while kept < len(texts):
+    table, kept = _kept_vectors(tables, name, total)
+    while kept < total:
         pending = []
         try:
-            for at in range(kept, min(kept + KEEP_EVERY, len(texts)), _BATCH_TEXTS):
+            for at in range(kept, min(kept + KEEP_EVERY, total), _BATCH_TEXTS):
                 pending.append(embedder.embed(texts[at : at + _BATCH_TEXTS]))
-                progress("embedding labels", min(at + _BATCH_TEXTS, len(texts)), len(texts))
+                progress("embedding labels", min(at + _BATCH_TEXTS, total), total)
         finally:
             if pending:
                 vectors = np.concatenate(pending)
@@ -432,12 +433,12 @@ def _embedded_texts(
                     "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
                 }
                 table, kept = tables.written(name, pa.table(columns), table), end
-    if len(texts) > EXACT_VECTORS:  # too many to compare them one by one
+    if total > EXACT_VECTORS:  # too many to compare them one by one
         with errors_translated(tables.directory):
             table.optimize()
             if not table.list_indices():
                 table.create_index("vector", config=lancedb("index").HnswSq(distance_type="cosine"))
-    return {"table": name, "texts": len(texts), "dimension": embedder.dimension}
+    return {"table": name, "texts": total, "dimension": embedder.dimension}
 
 
 def _is_older(made_of: Sequence[str], directory: Path) -> bool:

@@ -148,7 +148,7 @@ def build_passages(
     :raises StoreLockedError: if another process is writing there.
     """
     files, others = files_of(texts)
-    tables, file = Tables(directory), directory / PASSAGES
+    total, tables, file = len(files), Tables(directory), directory / PASSAGES
     with writer_lock(directory):
         labels = tables.manifest()
         if labels is None:
@@ -161,19 +161,19 @@ def build_passages(
             gazetteer = Gazetteer(_iris_by_label(tables, labels), languages=languages)
             rows, skipped = list[Json](), list[tuple[str, str]]()
             for done, path in enumerate(files):
-                progress("reading documents", done, len(files))
+                progress("reading documents", done, total)
                 name, text = path.relative_to(texts).as_posix(), text_of(path)
                 if isinstance(text, Skipped):
                     skipped.append((name, text.reason))
                 else:
                     rows += _rows_of_text(name, text, gazetteer)
-            progress("reading documents", len(files), len(files))
-            if len(skipped) == len(files):
+            progress("reading documents", total, total)
+            if len(skipped) == total:
                 why = "; ".join(map(str, [*(Skipped(*one) for one in skipped), *others][:3]))
                 message = f"{printable(str(texts), 200)}: no document can be read: {why}"
                 raise InputError(message, hint="name a directory of .txt or .md files")
             head = {
-                "recipe": RECIPE, "source": source, "digest": digest, "documents": len(files) - len(skipped),
+                "recipe": RECIPE, "source": source, "digest": digest, "documents": total - len(skipped),
                 "rows": len(rows), "mentions": sum(len(row["mentions"]) for row in rows), "skipped": skipped,
             }  # fmt: skip
             with errors_translated(directory):

@@ -231,6 +231,11 @@ class Held:
     with_undated: bool = False
     to: ItemSet | None = None
 
+    @property
+    def ends(self) -> Ends:
+        """What the path leads to at any time."""
+        return Ends(self.start, self.path)
+
 
 @frozen
 class Beside:

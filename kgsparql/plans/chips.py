@@ -330,16 +330,17 @@ def _binding_set(part: Any, place: Place) -> a.ItemSet:
     if not place:
         return cast("a.ItemSet", part)
     key, rest, inner = place[0], place[1:], _part_at(part, place[:1])
+    if isinstance(part, a.Both):
+        return cast("a.ItemSet", _plan_with(part, place[:2], _binding_set(inner[rest[0]], rest[1:])))
+    bound = _binding_set(inner, rest)
     match part, key:
-        case a.Both(), _:
-            return cast("a.ItemSet", _plan_with(part, place[:2], _binding_set(inner[rest[0]], rest[1:])))
         case a.Ends(), _:
-            return replace(part, start=_binding_set(inner, rest))
+            return replace(part, start=bound)
         case ((a.Has() | a.Lacks()), "to"):
-            return a.Has(part.items, part.path, _binding_set(inner, rest))
+            return a.Has(part.items, part.path, bound)
         case (
             (a.Has() | a.Lacks() | a.Named() | a.Minus() | a.Current() | a.Retired() | a.Where(_, a.Value())),
             "items",
         ):
-            return cast("a.ItemSet", replace(part, items=_binding_set(inner, rest)))
-    return _binding_set(inner, rest)
+            return cast("a.ItemSet", replace(part, items=bound))
+    return bound

@@ -192,11 +192,11 @@ def _stated_fact(to: Compiler, near: Variable, path: PropertyPath, far: Variable
         return _claimed_fact(to, subject, step.predicate, end, node)
     if dating.by is None:
         return to.joined_by(to.vocabulary.joined[step.predicate], node, subject, end)
+    fact = to.fact(subject, step.predicate, end)
     if dating.by == REIFIES:
-        return (to.fact(subject, step.predicate, end), to.fact(node, REIFIES, g.Fact(subject, step.predicate, end)))
+        return (fact, to.fact(node, REIFIES, fact))
     ends: tuple[g.Node, ...] = (subject, step.predicate, end)
-    stated = (to.fact(node, by, one) for by, one in zip_equal(STATEMENT_PARTS, ends))
-    return (to.fact(subject, step.predicate, end), *stated)
+    return (fact, *(to.fact(node, by, one) for by, one in zip_equal(STATEMENT_PARTS, ends)))
 
 
 def _claimed_fact(to: Compiler, subject: Variable, direct: IRI, far: Variable, node: Variable) -> Group:

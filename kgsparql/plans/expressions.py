@@ -26,6 +26,7 @@ from kgsparql.rdf.terms import IRI, XSD, Literal, Term
 NUMBER = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$"
 """A text that is a number."""
 _DECIMAL = IRI(XSD + "decimal")
+_ONE = Literal("1.0", datatype=_DECIMAL)
 LESS_PRECISE = "-00-00"
 """Written after a date before it is read, so that a year alone is its beginning."""
 ZONE = "(Z|[+-][0-9][0-9]:[0-9][0-9])"
@@ -221,20 +222,19 @@ def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measur
     if operator == "round":
         power = Literal(10 ** int(getattr(other.key, "value", "0")))
         whole = apply("ROUND", apply("*", one.key, power))
-        value = apply("/", apply("*", whole, Literal("1.0", datatype=_DECIMAL)), power)
+        value = apply("/", apply("*", whole, _ONE), power)
         return Measured(one.group, value, value)
+    group = (*one.group, *other.group)
     if operator == "years":
         days = apply("-", one.key, other.key)  # 20100301 less 19500201: the birthday was
-        value = apply("FLOOR", apply("/", apply("*", days, Literal("1.0", datatype=_DECIMAL)), 10_000))
-        return Measured((*one.group, *other.group), value, value)
-    if operator != "/":
+        value = apply("FLOOR", apply("/", apply("*", days, _ONE), 10_000))
+    elif operator != "/":
         value = apply(operator, one.key, other.key)
-        return Measured((*one.group, *other.group), value, value)
-    is_zero, is_none = (apply("=", side.key, 0) for side in (other, one))
-    fraction = apply("*", one.key, Literal("1.0", datatype=_DECIMAL))
-    quotient = apply("/", fraction, apply("IF", is_zero, 1, other.key))
-    value = apply("IF", is_none, 0, quotient)
-    return Measured((*one.group, *other.group, filter_by("!", is_zero)), value, value)
+    else:
+        is_zero, is_none = (apply("=", side.key, 0) for side in (other, one))
+        quotient = apply("/", apply("*", one.key, _ONE), apply("IF", is_zero, 1, other.key))
+        group, value = (*group, filter_by("!", is_zero)), apply("IF", is_none, 0, quotient)
+    return Measured(group, value, value)
 
 
 def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) -> g.Select:
@@ -253,15 +253,15 @@ AGGREGATES: dict[a.Summary, g.Aggregation] = {"sum": "SUM", "avg": "AVG", "min":
 
 def key_of(value: Expression, kind: a.Kind) -> Expression:
     """What a value is compared by: its number, its date as a number, its text in small letters, or itself."""
+    text = apply("STR", value)
     if kind == "number":
-        text = apply("STR", value)
         return apply("IF", apply("isNumeric", value), value, _read(text, NUMBER, apply("decimal", text)))
     if kind == "time":
         return _read(_text_with_zone(value), TIME_PATTERN, apply("dateTime", _text_with_zone(value)))
     if kind in {"date", "year"}:
         return date_key(value, YEAR if kind == "year" else DAY)
     if kind in _SIGNS:
-        text, parts = apply("STR", value), list[Expression]()
+        parts = list[Expression]()
         for sign, factor in _SIGNS[kind].items():
             pattern = Literal(_part_pattern(sign))
             number = apply("decimal", apply("REPLACE", text, pattern, "$2"))
@@ -269,8 +269,8 @@ def key_of(value: Expression, kind: a.Kind) -> Expression:
             parts.append(apply("*", known, factor))
         return reduce(lambda one, other: apply("+", one, other), parts)
     if kind == "clock":
-        return apply("STR", value)
-    return apply("LCASE", apply("STR", value)) if kind == "text" else value
+        return text
+    return apply("LCASE", text) if kind == "text" else value
 
 
 def is_read(value: Expression, kind: a.Kind) -> Expression:

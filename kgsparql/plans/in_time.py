@@ -144,7 +144,7 @@ class TimePlanner:
         if reading.plan is None and asked.asks == "ask":
             facts = self._facts_of(clause_of(asked.read), asked)
         if facts is not None and self._is_office(facts.path, asked):
-            holders = a.Both((a.Ends(facts.start, facts.path), facts.to or facts.start))
+            holders = a.Both((facts.ends, facts.to or facts.start))
             return replace(reading, plan=a.Exists(holders), doubts=(), others=())
         is_bare = len(phrase.chunks) == 1 and not (phrase.restrictions or phrase.of or asked.said)
         is_asked = asked.asks == "set" and phrase.asked in {"who", "" if has_time else "who"}
@@ -181,11 +181,11 @@ class TimePlanner:
 
         def current(facts: a.Held) -> a.ItemSet:
             if not (self.view.has_items(_spans_of(facts)) or self._are_numbers(facts)):  # events of one day
-                return a.Ends(facts.start, facts.path)
+                return facts.ends
             found = self._current(facts, is_one=is_one or self._are_numbers(facts))
             if isinstance(found, a.Held) and not isinstance(plan, a.Condition) and not self.view.has_items(found):
                 over.append(facts)  # all that there are: whether they are meant is in doubt
-                return a.Ends(facts.start, facts.path)
+                return facts.ends
             return found
 
         made = self._over_facts(plan, current, _NOW)
@@ -202,7 +202,7 @@ class TimePlanner:
 
     def _are_numbers(self, facts: a.Held) -> bool:
         """Whether facts lead to numbers and other values: these are so until there are others."""
-        some = self.view.profiler.sample(a.Ends(facts.start, facts.path))[:5]
+        some = self.view.profiler.sample(facts.ends)[:5]
         return bool(some) and all(isinstance(one, Literal) for one in some)
 
     def _path_with_dates(self, plan: Any) -> tuple[PropertyPath, ...]:

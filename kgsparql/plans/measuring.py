@@ -136,8 +136,7 @@ class Measuring(NamedWords):
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], hints: Sequence[str]
     ) -> Iterator[MeasureFit]:
         """The values at the end of a path, where they can be ordered and words or hints name them."""
-        fit = self.fit
-        last, is_far = uses[-1], len(uses) > 1
+        fit, last, is_far = self.fit, uses[-1], len(uses) > 1
         if last.kind not in _ORDERED or last.step.is_inverse:
             return
         own = [max(both) for both in zip_longest(*(fit.phrase(texts, use.predicate) for use in uses))]

@@ -85,12 +85,14 @@ class PairPlanner:
 
     def _difference_of_counts(self) -> PlannedReading:
         """How many more there are of one set than of another."""
-        sides = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
-        one, other = (best(self.phrases.predicating.settled_of(own), 1) for own in sides)
-        if not one or not other or one[0].is_named or other[0].is_named:
+        phrases = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
+        likeliest = (best(self.phrases.predicating.settled_of(own), 1) for own in phrases)
+        sides = [side for own in likeliest for side in own if not side.is_named]
+        if len(sides) < 2:
             return unplanned()
-        plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
-        return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)
+        one, other = sides
+        plan = a.Calculated("-", a.Count(one.known), a.Count(other.known))
+        return one.doubted(*other.doubts).reading(plan, other.score, *other.how)
 
     def _difference_plan(
         self, whole: Denotation, sides: Sequence[tuple[Denotation, MeasureFit]], how: Sequence[Match]

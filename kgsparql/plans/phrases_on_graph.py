@@ -86,21 +86,20 @@ class Phrases(NamedWords):
 
     def _kinds(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """The kinds of a class or a concept: what is next below it."""
-        items = given.items
+        items, rel = given.items, Rel(phrase.kinds, "of", "of", hops=1)
         if items is None:
             return [given]
         if isinstance(items, a.Instances):
             if below := self.predicating.steps_below(a.Items((items.of,)), [SUBCLASS_OF]):
                 return [replace(given, items=below[SUBCLASS_OF], classes=frozenset())]
-            values = [] if given.head else self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
+            values = [] if given.head else self.connector.connect(given, rel)
             values = [one for one in values if one.last != RDF_TYPE and not one.doubts]
             return values or [given if given.head else given.leaving_out(phrase.kinds)]
         own = self.predicating
         below = own.steps_below(items, TAXONOMY) or own.nothing_below(items)
         found = [given.kept(one, _W.below) for one in below.values()]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
-            named = self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
-            found = [one for one in named if one.last != RDF_TYPE]
+            found = [one for one in self.connector.connect(given, rel) if one.last != RDF_TYPE]
         return found or [given.leaving_out(phrase.kinds)]
 
     # --- the phrase itself
@@ -296,8 +295,7 @@ class Phrases(NamedWords):
 
     def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
         """The instances of a class that the head names, restricted by the words before it."""
-        view = self.view
-        before, is_main = phrase.chunks[:-1], phrase is self.question.phrase and not phrase.kinds
+        view, before, is_main = self.view, phrase.chunks[:-1], phrase is self.question.phrase and not phrase.kinds
         if view.is_ontology and len(before) == 1:  # `the topic Phylogeny` is that
             is_such = not {*view.profiler.with_broader([kind])[1:]}.isdisjoint(before[0].classes)
             before = () if is_such else before

@@ -170,8 +170,7 @@ class Restricting(NamedWords):
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
         """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
-        subject = said.subject
-        verb = self.positions_of_verb(said)
+        subject, verb = said.subject, self.positions_of_verb(said)
         if argument.is_free and not argument.head:
             return []
         if said.light == "be" and not said.preposition and subject is None:

@@ -317,7 +317,8 @@ class _BesideValue:
 
     def select(self, query: Query) -> Solutions:
         try:
-            return Solutions(failed=(self.graph.name,)) if self.failed else self.graph.select(query)
+            if not self.failed:
+                return self.graph.select(query)
         except GRAPH_FAILED as error:
             if not (self.graph.is_remote and is_about_the_query(error)):
                 raise

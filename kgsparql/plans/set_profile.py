@@ -304,8 +304,7 @@ class Profiler:
 
         :param asked: the items, and the only predicates from them that are wanted.
         """
-        graph = self.graph
-        n, x, p = Variable("n"), Variable("x"), Variable("p")
+        graph, n, x, p = self.graph, Variable("n"), Variable("x"), Variable("p")
         queries, limit = [], _FACTS if len(asked) == 1 else MOST_OF_EACH
         for at, (items, (terms, only)) in enumerate(asked.items()):
             some = self._some(items, terms, x)

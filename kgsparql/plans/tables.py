@@ -251,8 +251,7 @@ class TablePlanner(NamedWords):
 
         :param names_stand: where names of its items are asked for, they stand for these.
         """
-        known = key.known
-        made = dict[str, a.Column]()
+        known, made = key.known, dict[str, a.Column]()
         left = list[int]()
         is_hidden = stood = False
         kinds = key.classes or self.view.classes_in(known)
@@ -280,11 +279,12 @@ class TablePlanner(NamedWords):
             left += positions if not (any(found) or stands) else ()
             is_hidden |= any(found) and names_stand and is_name
             stood |= stands and not any(found)
+        doubts = (*key.doubts, *left_out_at(left))
         if not made:
-            return PlannedReading(known, key.score, (*key.doubts, *left_out_at(left)))
+            return PlannedReading(known, key.score, doubts)
         is_beside = self.question.each is not None or not self.question.asks_fields
         table = a.ItemTable(known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
-        return PlannedReading(table, key.score, (*key.doubts, *left_out_at(left)))
+        return PlannedReading(table, key.score, doubts)
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
         """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""

@@ -305,9 +305,9 @@ class TermLister:
         others = {IRI(row.iri): row.key for row in rows if row.kind == "entity"}
         labels = self.labels([*entities, *list(others)[: _NAMESAKES * len(keys)]])
         named: dict[str, list[IRI]] = defaultdict(list)
-        for term in dict.fromkeys([*entities, *others]):
-            if term in labels and len(named[normalised(labels[term])]) < _NAMESAKES:
-                named[normalised(labels[term])].append(term)
+        for term in (term for term in dict.fromkeys([*entities, *others]) if term in labels):
+            if len(alike := named[normalised(labels[term])]) < _NAMESAKES:
+                alike.append(term)
         several = [term for own in named.values() if len(own) > 1 for term in own]
         known = descriptions(self.profiler.graph, several, languages=self.labels.languages) if several else {}
         found = dict[IRI, tuple[IRI, ...]]()
@@ -348,16 +348,18 @@ class TermLister:
                 own.after = own.after or after
 
         for kind in classes:  # first, so that the list begins alike for all questions about a graph
-            look(a.Instances(kind), (kind,), 0.0)
-            uses = self.uses(a.Instances(kind))  # an amount with its currency has no name
+            items = a.Instances(kind)
+            look(items, (kind,), 0.0)
+            uses = self.uses(items)  # an amount with its currency has no name
             for use in [use for use in uses if any(isinstance(end, BlankNode) for end in use.ends)][:_FOLLOWED]:
-                look(a.Ends(a.Instances(kind), use.path), (), 0.0, after=use.predicate)
-        for term in entities:
-            look(a.Items((term,)), (), _NEAR_ENTITY)
+                look(a.Ends(items, use.path), (), 0.0, after=use.predicate)
+        things = [a.Items((term,)) for term in entities]
+        for one in things:
+            look(one, (), _NEAR_ENTITY)
         if len(found) > MOST_PREDICATES or not classes:
-            for term in entities:
-                for use in self.onward(a.Items((term,))):
-                    look(a.Ends(a.Items((term,)), use.path), (), _NEAR_ENTITY / 2)
+            for one in things:
+                for use in self.onward(one):
+                    look(a.Ends(one, use.path), (), _NEAR_ENTITY / 2)
         return list(found.values())
 
     def find_names(self, found: Sequence[ListedPredicate]) -> None:

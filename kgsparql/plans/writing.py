@@ -241,10 +241,10 @@ class Writer:
                 said = _in_span(first, last, over_by, is_now=items.with_undated)
                 return _at_time(found, said) if said else found
             case a.Minus(a.Held() as past, a.Held()):
-                return _at_time(self.phrase(a.Ends(past.start, past.path)), "before, and not today")
+                return _at_time(self.phrase(past.ends), "before, and not today")
             case a.Where(a.Where(a.Held() as facts, _, _, Literal() as low), _, _, Literal() as high):
                 said = _in_span(int(low.value), int(high.value), 0, is_now=False)
-                return _at_time(self.phrase(a.Ends(facts.start, facts.path)), f"begun {said}")
+                return _at_time(self.phrase(facts.ends), f"begun {said}")
             case a.Minus(a.Beside() as found_beside, _):
                 return self.phrase(found_beside)
             case a.Beside(facts, order, others):
@@ -254,10 +254,10 @@ class Writer:
                     date = f"the {self._noun(others.path)} of {self.phrase(others.start):in_number}"
                     said = f"{'at' if order == 'while' else order} {date}"
                 elif (others.start, others.path) != (facts.start, facts.path):
-                    said = f"{order} {whom} was one of {self.phrase(a.Ends(others.start, others.path)):definite}"
+                    said = f"{order} {whom} was one of {self.phrase(others.ends):definite}"
                 return _at_time(self.phrase(facts), said)
             case a.Times(a.Held() as facts, of):
-                whose, ends = self.phrase(facts.to), self.phrase(a.Ends(facts.start, facts.path))
+                whose, ends = self.phrase(facts.to), self.phrase(facts.ends)
                 text = f"{_ASKED[of]} {whose:in_number} was one of {ends:definite}"
                 return Phrase(text, text, "best", is_one=True)
             case a.Top(inner, a.When(_, of), number, largest):
@@ -272,7 +272,7 @@ class Writer:
         facts, dates = when.facts, when.facts.dates
         if dates == ITSELF:
             return f"the {self._noun(facts.path)} of {self.phrase(facts.start):in_number}"
-        ends = self.phrase(a.Ends(facts.start, facts.path))
+        ends = self.phrase(facts.ends)
         if when.of == "years":
             return f"for how many years, of those with dates, {whose:in_number} was one of {ends:definite}"
         date, *_ = (*(dates.began if when.of == "start" else dates.over), *dates.at)

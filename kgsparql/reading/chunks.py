@@ -264,16 +264,16 @@ class _Chunker:
 
     def _take_linked(self, link: LinkedEntity) -> None:
         """Take what the linker found besides: parts of names, other orders of their words, typing errors."""
-        language = self.language
-        places = self.read.positions_between(*link.mention.place)
+        language, places = self.language, self.read.positions_between(*link.mention.place)
         if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
             return
-        if any(chunk.span == range(places[0], places[-1] + 1) for chunk in self.chunks):
+        start, end, is_single = places[0], places[-1] + 1, len(places) == 1
+        if any(chunk.span == range(start, end) for chunk in self.chunks):
             return
-        text = self.texts[places[0]]
-        if len(places) == 1 and link.matched != "exact" and language.is_participle(text):
+        text = self.texts[start]
+        if is_single and link.matched != "exact" and language.is_participle(text):
             return  # `released` is not *I Shall Be Released*
-        is_acronym = len(places) == 1 and self.read.is_cased and self.raw[places[0]][1:].isupper()  # US, no `us`
+        is_acronym = is_single and self.read.is_cased and self.raw[start][1:].isupper()  # US, no `us`
         if (
             link.matched == "vector"
             and all(self.raw[at][:1].isupper() for at in places)
@@ -292,10 +292,9 @@ class _Chunker:
         if inside and (shorter or self._is_respelled(link, inside)):
             self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
             self.taken -= places_of(inside)
-        is_small = self.read.is_cased and self.raw[places[0]].islower()
-        if len(places) == 1 and not is_acronym and (is_small or self._is_word(places[0])):
+        is_small = self.read.is_cased and self.raw[start].islower()
+        if is_single and not is_acronym and (is_small or self._is_word(start)):
             return
-        start, end = places[0], places[-1] + 1
         names = distinct(_name_of(one) for one in (link, *link.candidates))[: MAX_NAMES - 1]
         if is_acronym:  # of `US`, the USA and not what is near it
             names = tuple(name for name in names if normalised(name.label).startswith(text)) or names

@@ -85,8 +85,8 @@ class _Reader:
             if (found := self.reading.rule(rule, at)) is not None:
                 self.words[at] = self.words[found[0]]
                 self._begin_reading()
-                self.ended |= set(range(at, found[0]))
-                return found[1], set(range(at, found[0]))
+                self.ended |= (places := set(range(at, found[0])))
+                return found[1], places
         return {}, set()
 
     def _with_owner(self, phrase: NounPhrase, *, is_count: bool) -> NounPhrase:

@@ -104,7 +104,7 @@ class ValueFinder:
         decade = text.removesuffix(own.decade_ending)
         if decade != text and len(decade) == _YEAR and decade.isdecimal():
             first, end, years = int(decade), at + 1, 10
-        elif self.texts[at + 1 : at + 2] and self.texts[at + 1] in own.century_words:
+        elif not own.century_words.isdisjoint(self.texts[at + 1 : at + 2]):
             number = own.day_number(text)
             century = own.ordinals.get(text, int(number) if number.isdecimal() and len(number) < 3 else 0)
             first, end, years = (century - 1) * _HUNDRED + 1, at + 2, _HUNDRED if century else 0
@@ -117,8 +117,7 @@ class ValueFinder:
 
     def _number_at(self, start: int, taken: set[int]) -> Chunk | None:
         """Read a number with its unit: ``10``, ``4.9``, ``-3``, ``1.5 million``, ``twenty-five``, ``5 kg``."""
-        texts = self.texts
-        own, unit = self.language, ""
+        texts, own, unit = self.texts, self.language, ""
         number, end = self._spoken_at(start)
         if start in self.in_digits:
             end, found = self.in_digits[start]
@@ -146,13 +145,13 @@ class ValueFinder:
         """Read a number in words: ``five``, ``twenty-five``, ``three hundred and two``, ``half a million``."""
         texts, own = self.texts, self.language
         at, total, group = start, Decimal(0), Decimal(0)
-        after = texts[at + 2] if len(texts) > at + 2 else ""
+        text, behind, after = (*texts[at : at + 3], "", "")[:3]
         is_compared = 0 < at < len(texts) - 1 and texts[at - 1] in own.than_words
-        if texts[at] in own.half_words and texts[at + 1 : at + 2] and texts[at + 1] in own.indefinites:
+        if text in own.half_words and behind in own.indefinites:
             at, group = (at + 2, Decimal("0.5")) if after in own.multipliers or after in own.units else (at, group)
-        elif texts[at] in own.indefinites and texts[at + 1 : at + 2] and texts[at + 1] in own.multipliers:
+        elif text in own.indefinites and behind in own.multipliers:
             at, group = at + 1, Decimal(1)
-        elif texts[at] in own.indefinites and is_compared and own.units.keys() & {texts[at + 1], f"{texts[at + 1]}s"}:
+        elif text in own.indefinites and is_compared and own.units.keys() & {behind, f"{behind}s"}:
             return Decimal(1), at + 1  # than a tonne
         while at < len(texts):
             number, times = own.numbers.get(texts[at]), own.multipliers.get(texts[at])
@@ -163,7 +162,7 @@ class ValueFinder:
                 group *= times
             elif times is not None and group:
                 total, group = total + group * times, Decimal(0)
-            elif not (is_and and texts[at + 1 : at + 2] and texts[at + 1] in own.numbers):
+            elif not is_and or own.numbers.keys().isdisjoint(texts[at + 1 : at + 2]):
                 break
             at += 1
         is_word = at == start or (at == start + 1 and not self._is_counting(start, at))
