@@ -96,11 +96,12 @@ class Start:
         `the gender of X's parents` leads to the parents and then to their gender.
         """
         first, last, texts = self._own_positions.start, self._own_positions.stop - 1, self.asked.texts
+        count = len(texts)
         if first < 0:
-            return [0] * len(texts)
-        is_owner = last + 1 < len(texts) and texts[last + 1] == self.asked.language.possessive
-        before, after = (len(texts), 0) if is_owner else (0, len(texts))
-        return [before + first - i if i < first else after + i - last for i in range(len(texts))]
+            return [0] * count
+        is_owner = last + 1 < count and texts[last + 1] == self.asked.language.possessive
+        before, after = (count, 0) if is_owner else (0, count)
+        return [before + first - i if i < first else after + i - last for i in range(count)]
 
     @property
     def links(self) -> list[Link]:

@@ -260,21 +260,18 @@ class Profiler:
         terms, uses_of = dict[a.ItemSet, tuple[Term, ...]](), dict[a.ItemSet, dict[Step, StepUse]]()
         asked = dict[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]]()
         for one in sets:
-            terms[one] = self.sample(one)[:ITEMS]
-            steps = self._adjacent(terms[one]) if terms[one] else None
+            terms[one] = items = self.sample(one)[:ITEMS]
+            steps = self._adjacent(items) if items else None
             uses_of[one] = {} if steps is None else dict(steps.uses(_KEPT_ENDS))
             if any(map(is_back_from_container, uses_of[one])):
                 steps, uses_of[one] = None, {}
-            if terms[one]:
-                asked[one] = terms[one], None if steps is None else steps.to_literals()
-        told = [*chain(*terms.values())]
+            if items:
+                asked[one] = items, None if steps is None else steps.to_literals()
         for one, facts in self._facts(asked).items():  # in one query for what is not in the adjacency
             for step, ends in facts.items():
                 uses_of[one][step] = StepUse.of(ends, _KEPT_ENDS)
-        for own in uses_of.values():
-            for use in own.values():
-                told += use.ends
-        classes = self.classes_of(iris_in(told))
+        ends_of = (use.ends for own in uses_of.values() for use in own.values())
+        classes = self.classes_of(iris_in(chain(*terms.values(), *ends_of)))
         for one in sets:
             uses = []
             for step, use in uses_of[one].items():

@@ -41,7 +41,7 @@ class TablePlanner(NamedWords):
     def __init__(self, phrases: Phrases) -> None:
         super().__init__(phrases.connector, phrases.question)
         self.phrases, self.measuring, self.predicating = phrases, phrases.measuring, phrases.predicating
-        self.ordering = Ordering(phrases)
+        self.ordering, self.columns = Ordering(phrases), phrases.question.columns
 
     def plan(self, each: NounPhrase) -> PlannedReading:
         """The likeliest table, or one number where something is summed up over all of it."""
@@ -62,7 +62,7 @@ class TablePlanner(NamedWords):
 
     def _with_columns_asked(self, found: PlannedReading) -> PlannedReading:
         """A table of numbers with what is asked for besides: `show the shop name as well`."""
-        table, columns = found.plan, self.question.columns
+        table, columns = found.plan, self.columns
         if not columns or not isinstance(table, a.ItemTable):
             return found
         beside = self._columns(Denotation(table.items), columns, names_stand=True)
@@ -88,7 +88,7 @@ class TablePlanner(NamedWords):
             if isinstance(one, Predication) and one.object and (one.object.superlative or one.object.most):
                 best, said = one.object, tuple(own for own in said if own is not one)
         extreme = best.superlative or (Superlative(*best.most) if best.most else None)
-        if extreme is None or self.question.asks != "set" or self.question.columns:
+        if extreme is None or self.question.asks != "set" or self.columns:
             return None
         of = None if phrase.of is each else phrase.of
         nouns = phrase.chunks or best.chunks  # which was the first prize
@@ -153,9 +153,9 @@ class TablePlanner(NamedWords):
 
     def _several_summaries(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
         """Several numbers of each, side by side: `the average and maximum age for each type`."""
-        tables = [first_of(self._summaries(key, each, one)) for one in self.question.columns]
+        tables = [first_of(self._summaries(key, each, one)) for one in self.columns]
         columns = list[a.Column]()
-        for one, noun in zip_equal(tables, self.question.columns):
+        for one, noun in zip_equal(tables, self.columns):
             if one is None or not isinstance(one.plan, a.ItemTable) or one.plan.items != key.known:
                 return
             columns.append(replace(one.plan.columns[0], name=self._summary_name(noun)))
@@ -171,7 +171,7 @@ class TablePlanner(NamedWords):
         """Several numbers of a set, in one row: `the average, the lowest and the highest age of the singers`."""
         columns = list[a.Column]()
         left = list[int]()
-        for noun in self.question.columns:
+        for noun in self.columns:
             positions = self.positions([*noun.chunks, *(noun.of.chunks if noun.of is not None else ())])
             options = [one.measure for one in self.measuring.measures(found, positions) if one.kind == "number"]
             counted = None if options else self._column_counted(found, noun)
@@ -214,7 +214,7 @@ class TablePlanner(NamedWords):
 
     def listed(self) -> PlannedReading | None:
         """A list with values of each: `the films with their years`; ``None`` where no such list is asked for."""
-        phrase, columns = self.question.phrase, [*self.question.columns]
+        phrase, columns = self.question.phrase, [*self.columns]
         kept: tuple[Restriction, ...] = ()
         for said in phrase.restrictions:
             nouns = self._nouns_beside(said)
@@ -222,7 +222,7 @@ class TablePlanner(NamedWords):
             kept += () if nouns else (said,)
         if not columns:
             return None
-        found, stand = self.phrases.settled(replace(phrase, restrictions=kept))[:_KEYS], bool(self.question.columns)
+        found, stand = self.phrases.settled(replace(phrase, restrictions=kept))[:_KEYS], bool(self.columns)
         if all(one.summary for one in columns):
             rows = map(self._side_by_side, found)
             return max(rows, key=lambda own: (not own.doubts, own.score), default=None)
@@ -401,12 +401,12 @@ class TablePlanner(NamedWords):
     def _with_its_columns(self, found: PlannedReading) -> PlannedReading:
         """The least or most of some values with what else is asked of what has it: the lowest price and its shop."""
         match found.plan:
-            case a.SummaryOf("min" | "max" as summary, items, a.Value(path) as measure) if self.question.columns:
+            case a.SummaryOf("min" | "max" as summary, items, a.Value(path) as measure) if self.columns:
                 kinds, best = self.view.classes_in(items), a.Top(items, measure, 1, summary == "max")
             case _:
                 return found
-        nouns = [one for one in self.question.columns if not (one.head and kinds.intersection(one.head.classes))]
-        shown, first = len(nouns) < len(self.question.columns), a.Column(self.fit.text(path.last), measure)
+        nouns = [one for one in self.columns if not (one.head and kinds.intersection(one.head.classes))]
+        shown, first = len(nouns) < len(self.columns), a.Column(self.fit.text(path.last), measure)
         beside = self._columns(Denotation(best), nouns)
         own = beside.plan.columns if isinstance(beside.plan, a.ItemTable) else ()
         if beside.doubts or len(own) < len(nouns):

@@ -346,18 +346,19 @@ class Builders:
     def difference(self, found: Labels) -> Form | None:
         """Make a question how much more one has than the other: of a comparison, of two sets, or of what they have."""
         body, phrase, other, how = (found.one(label) for label in ("body", "phrase", "other", "how"))
+        asked = found.fields_of(Form)
         if body is not None:
-            return replace(body, asks="difference", **found.fields_of(Form)) if body.other else None
+            return replace(body, asks="difference", **asked) if body.other else None
         if "pair" in found:
             sides = self._pair_between(found.one("pair"), found.one("of"))
-            return self.form("difference", sides[0], other=sides[1], **found.fields_of(Form)) if sides else None
+            return self.form("difference", sides[0], other=sides[1], **asked) if sides else None
         compared, head = Comparative(how.start, *how.value), phrase.head
         if "is_set" in found and other.head and other.head.classes and head and not head.classes:
             phrase = replace(phrase, chunks=(*phrase.chunks, other.head))  # more vegan than vegetarian recipes
         other = _with_nouns(other, phrase)
         if "is_set" in found and compared.comparison == "<":
             phrase, other = other, phrase
-        own = {**found.fields_of(Form), "phrase": phrase, "other": other}
+        own = {**asked, "phrase": phrase, "other": other}
         return self.form("difference", **own, comparative=compared) if head else None
 
     def _pair_between(self, phrase: NounPhrase, measure: NounPhrase | None) -> list[NounPhrase] | None:

@@ -316,18 +316,18 @@ class _Tagger:
 
     def _tags_by_list(self, at: int) -> dict[str, tuple[int, Any]]:
         """Tell in which lists of the lexicon a word is, and the phrases that begin with it."""
-        (words, phrases), texts = word_tags(), self.texts
-        found = {tag: (at + 1, value) for tag, value in words.get(texts[at], {}).items()}
-        for own, tag, value in phrases.get(texts[at], ()):
+        (words, phrases), texts, text = word_tags(), self.texts, self.texts[at]
+        found = {tag: (at + 1, value) for tag, value in words.get(text, {}).items()}
+        for own, tag, value in phrases.get(text, ()):
             end = at + len(own)
             if texts[at:end] == own and self.covered.isdisjoint(range(at, end)):
                 found[tag] = end, value
         if "quantifiers" in found:  # `most expensive` counts nothing, `most` does
             longest = max(found[tag][0] for tag in ("superlatives", "comparatives") if tag in found)
             found.pop("quantifiers" if longest > at + 1 else "superlatives", None)
-        if texts[at][0].isdecimal():
-            number = self.lexicon.day_number(texts[at])
-            found |= {"ordinals": (at + 1, int(number))} if number != texts[at] and number.isdecimal() else {}
+        if text[0].isdecimal():
+            number = self.lexicon.day_number(text)
+            found |= {"ordinals": (at + 1, int(number))} if number != text and number.isdecimal() else {}
         self.silent |= set(range(at, found["asides"][0] if "asides" in found else at))
         return found
 

@@ -318,16 +318,17 @@ class _Writer:
             different.append(len(own))
             found.extend(map(numbers.__getitem__, own))
         ordered = sorted(numbers, key=lambda text: (len(text), text))
+        total = len(ordered)
         written = np.frombuffer("".join(f"{text}\n" for text in ordered).encode("utf-8", "replace"), "u1")
-        hashes = np.fromiter(map(_hash_of, ordered), "<i8", len(ordered))
-        by_hash, places = np.argsort(hashes, kind="stable"), np.empty(len(ordered), np.int64)
-        places[np.fromiter(map(numbers.__getitem__, ordered), np.int64, len(ordered))] = np.arange(len(ordered))
+        hashes = np.fromiter(map(_hash_of, ordered), "<i8", total)
+        by_hash, places = np.argsort(hashes, kind="stable"), np.empty(total, np.int64)
+        places[np.fromiter(map(numbers.__getitem__, ordered), np.int64, total)] = np.arange(total)
         had, owners = places[np.array(found, np.int64)], np.repeat(np.arange(len(sizes)), different)
         arrays = (
             np.append(0, np.flatnonzero(written == _LINE_END) + 1).astype("<u4"),
-            np.fromiter(map(len, ordered), "<u2", len(ordered)), hashes[by_hash], by_hash.astype("<u4"),
+            np.fromiter(map(len, ordered), "<u2", total), hashes[by_hash], by_hash.astype("<u4"),
             owners[np.argsort(had, kind="stable")].astype("<u4"),
-            np.append(0, np.cumsum(np.bincount(had, minlength=len(ordered)))).astype("<u4"), np.array(sizes, "<u2"),
+            np.append(0, np.cumsum(np.bincount(had, minlength=total))).astype("<u4"), np.array(sizes, "<u2"),
         )  # fmt: skip
         for part, values in zip_equal(("texts", *_PARTS), (written, *arrays)):
             self.put(f"{name} {part}", values)
