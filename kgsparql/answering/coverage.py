@@ -114,7 +114,7 @@ class _Check:
         along = [*self.steps, *filter(None, self.kinds[1:])]  # asked first: the ends are among them
         of_each = self.session.compared_labels.shared_types([[end] for end in self.best.ends[:_SAMPLE]])
         shared = set.intersection(*map(set, of_each)) if of_each else set()
-        return list(dict.fromkeys([*along, *sorted(shared)]))
+        return [*distinct([*along, *sorted(shared)])]
 
     @cached_property
     def pieces(self) -> dict[int, tuple[int, ...]]:

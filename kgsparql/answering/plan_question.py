@@ -30,7 +30,7 @@ from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, commo
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, as_iri, iris_in
+from kgsparql.rdf.terms import IRI, Literal, as_iri, distinct, iris_in
 from kgsparql.rdf.vocabulary import CLASS_KINDS, CONCEPT, UNWALKED
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name, places_of
@@ -101,7 +101,7 @@ class PlanQuestion:
         named = {root(text) for text in texts}
         called = [row for row in rows if row.kind == "predicate" and roots_of([row.key]) <= named]
         kinds = (self.profiler.at_ends(IRI(row.iri)).subject_kinds for row in sorted(called, key=lambda r: -len(r.key)))
-        return list(dict.fromkeys(kind for own in kinds for kind in own))[:_MEANINGS]
+        return [*distinct(kind for own in kinds for kind in own)][:_MEANINGS]
 
 
 _COUNTED: WeakKeyDictionary[KnowledgeGraph, dict[object, Any]] = WeakKeyDictionary()
@@ -273,7 +273,7 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
             if last in left and not texts[last].isdecimal():
                 text = words.text_of(first, last + 1)
                 names = [own.upper() if len(own) < 4 else own.title() for own in countries().get(text.lower(), ())]
-                for form in dict.fromkeys((text, text.title(), text.lower(), *names)):
+                for form in distinct((text, text.title(), text.lower(), *names)):
                     for term in (Literal(form), Literal(form, language=lexicon().language)):
                         spans.setdefault(term, range(first, last + 1))
     for start, end in codes_in(words.question):

@@ -15,7 +15,7 @@ from kgsparql.linking.label_index.search import unlikeliness
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, words, words_of
-from kgsparql.rdf.terms import Term, normalised, printable
+from kgsparql.rdf.terms import Term, distinct, normalised, printable
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.gaps import Gap, left_out, may_mean, no_name
 from kgsparql.reading.lexicon import lexicon
@@ -128,7 +128,7 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
     for link in session.links:
         if link.matched in {"given", "same as"} or not link.mention.text:
             continue
-        meant = list(dict.fromkeys([link, *link.namesakes, *link.likely_alternatives]))
+        meant = [*distinct([link, *link.namesakes, *link.likely_alternatives])]
         near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
         if session.asked.is_definition and link.namesakes:  # of what it is, each may be asked
             known = descriptions(
@@ -235,7 +235,7 @@ def longer_names(link: LinkedEntity) -> list[LinkedEntity]:
 
 def ambiguous_gap(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
     """Doubt which of several things a mention means."""
-    told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
+    told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in distinct(meant)]
     left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
     return may_mean(link.mention.text, *told[:_MEANINGS], *left)
 

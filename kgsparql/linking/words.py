@@ -312,7 +312,7 @@ def inflections(word: str) -> tuple[str, ...]:
     base = stem(word)
     forms = [base, f"{base}s", f"{base}ed", f"{base}ing", word[:-1], f"{word}s", f"{word}es"]
     forms += [f"{base[:-1]}ie", f"{base[:-1]}ies"] if base.endswith("y") else []
-    return tuple(form for form in dict.fromkeys(forms) if form != word and stem(form) == base)
+    return tuple(form for form in distinct(forms) if form != word and stem(form) == base)
 
 
 IRREGULAR = {

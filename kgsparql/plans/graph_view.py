@@ -185,7 +185,7 @@ class KnownGraph:
 
     def look_for_members(self, sets: Iterable[a.ItemSet]) -> None:
         """Find what several sets come to: one query, for a few that were not looked at before."""
-        new = [one for one in dict.fromkeys(sets) if not isinstance(one, a.Items) and one not in self._members]
+        new = [one for one in distinct(sets) if not isinstance(one, a.Items) and one not in self._members]
         self._members.update(self._read_each("members", new, MOST_MEMBERS, _READ_TOGETHER))
 
     def _read_each(
@@ -226,7 +226,7 @@ class KnownGraph:
 
     def look_for_items(self, sets: Iterable[a.ItemSet]) -> None:
         """Find which of several sets have any item: one query, for those not looked at before."""
-        new = [one for one in dict.fromkeys(sets) if one not in self._has_items]
+        new = [one for one in distinct(sets) if one not in self._has_items]
         self._has_items |= {one: False for one in new if self._leads_to_no_such(one)}
         left = [one for one in new if one not in self._has_items]
         self._has_items |= {one: bool(some) for one, some in self._read_each("any_of", left, 1, _TOGETHER)}
@@ -340,7 +340,7 @@ class KnownGraph:
         found = [name.predicate for text in texts for name in by_root.get(root(text), ())]
         found += (IRI(row.iri) for row in self._rows_with(texts, "predicate"))
         unsaid = roles_without_meaning(self.vocabulary.joined)
-        return [one for one in dict.fromkeys(found) if one not in unsaid]
+        return [one for one in distinct(found) if one not in unsaid]
 
     def _names_by_root(self) -> dict[str, tuple[PredicateName, ...]]:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
@@ -353,7 +353,7 @@ class KnownGraph:
             more, own = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
             for one in (*self.predicates, *told):
                 label = labels.get(one) or own_label(one).text
-                for text in dict.fromkeys((label, *more.get(one, ()))):
+                for text in distinct((label, *more.get(one, ()))):
                     name = PredicateName(one, text, roots_of([text]), is_label=text == label)
                     own.update({word: (*own.get(word, ()), name) for word in name.roots})
             shared.known.predicates.update(own)  # at once: others may look there meanwhile

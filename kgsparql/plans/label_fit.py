@@ -22,7 +22,7 @@ from kgsparql.linking.words import LABEL_OPENERS, root, stem, words_of
 from kgsparql.plans.denotation import Role
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, split_camel_case, zip_equal
+from kgsparql.rdf.terms import IRI, distinct, split_camel_case, zip_equal
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
 
@@ -76,7 +76,7 @@ class LabelFit:
 
     def read(self, predicates: Iterable[IRI]) -> None:
         """Read the labels of predicates that were not read before, together."""
-        new = [predicate for predicate in dict.fromkeys(predicates) if predicate not in self._texts]
+        new = [predicate for predicate in distinct(predicates) if predicate not in self._texts]
         if new:
             named = self.labels(new)
             for predicate in new:
@@ -95,7 +95,7 @@ class LabelFit:
             self._compare([*texts, " ".join(texts), *more], map(self.text, predicates))
 
     def _compare(self, texts: Iterable[str], labels: Iterable[str]) -> None:
-        ours, theirs = list(dict.fromkeys(filter(None, texts))), list(dict.fromkeys(filter(None, labels)))
+        ours, theirs = [*distinct(filter(None, texts))], [*distinct(filter(None, labels))]
         theirs = [label for label in theirs if any((text, label) not in self._cosines for text in ours)]
         if ours and theirs:
             found = np.clip(self.ranker.similarities(ours, theirs), 0.0, _W.most_by_meaning)

@@ -193,7 +193,7 @@ class _Reader:
             below = self._profiler.pairs_along([SUBCLASS_OF], most=MOST_COUNTED)[SUBCLASS_OF]
             above = [kind for kind, _ in Counter(iris_in(end for _, end in below)).most_common(2 * MOST_KINDS)]
         nodes = {way.kind for own in self._vocabulary.joined.values() for way in own}
-        wanted = [one for one in dict.fromkeys([*classes, *above]) if one not in nodes and not _is_of_schema(one)]
+        wanted = [one for one in distinct([*classes, *above]) if one not in nodes and not _is_of_schema(one)]
         counts = {one: self._count_of(one) for one in wanted}
         chosen = sorted(counts, key=lambda one: (-counts[one], one.value))
         self.more_kinds = len(chosen[MOST_KINDS:]) + len(self._sizes.keys() - {*classes})

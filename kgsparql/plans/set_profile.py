@@ -163,7 +163,7 @@ class Profiler:
     def look_at(self, sets: Iterable[a.ItemSet]) -> None:
         """Look at several sets together: three queries for all not looked at before; in an ontology, two more a set."""
         profiles, own, shared = self.known.profiles, list[a.ItemSet](), list[a.ItemSet]()
-        for one in dict.fromkeys(sets):
+        for one in distinct(sets):
             if one not in profiles:
                 (shared if self.common is not None and _is_of_class(one) else own).append(one)
         if self.common is not None and shared:
@@ -388,7 +388,7 @@ class Profiler:
 
     def _ends_of(self, found: Sequence[tuple[Term, Term]], kinds: Mapping[Term, set[IRI]]) -> PredicateEnds:
         subjects = distinct(one for one, _ in found)
-        objects = [one for one in dict.fromkeys(other for _, other in found) if not isinstance(one, Literal)]
+        objects = [one for one in distinct(other for _, other in found) if not isinstance(one, Literal)]
         counts = [Counter(kind for one in ends for kind in kinds.get(one, ())) for ends in (subjects, objects)]
         common = {kind for kind, number in counts[0].items() if number > _ALIKE * len(subjects)}
         alike = sum(not common.isdisjoint(kinds.get(one, ())) for one in objects)

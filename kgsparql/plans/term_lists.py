@@ -32,6 +32,7 @@ from kgsparql.rdf.terms import (
     Labels,
     Literal,
     Term,
+    distinct,
     iris_in,
     local_name,
     normalised,
@@ -223,7 +224,7 @@ def texts_of(asked: Form) -> list[str]:
     quoted = [found[1] for found in _QUOTED.finditer(question)]
     names = [found[0] for found in _NAME.finditer(question, question.find(" "))]
     own = [asked.read.raw[at] for at in asked.content]
-    return [text for text in dict.fromkeys([*quoted, *names, *own]) if not text.isdecimal()]
+    return [text for text in distinct([*quoted, *names, *own]) if not text.isdecimal()]
 
 
 def _term_counts(graph: KnowledgeGraph, what: str, query: Query) -> dict[IRI, int]:
@@ -271,7 +272,7 @@ class TermLister:
         counts = self.class_counts
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
         things = iris_in(named)
-        alike = self.of_one_name([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
+        alike = self.of_one_name([term for term in distinct([*things, *linked]) if term not in counts])
         kinds_of = self.kinds_of(list(alike))
         entities = list(kinds_of)
         classes = self.classes(kinds, counts)
@@ -305,7 +306,7 @@ class TermLister:
         others = {IRI(row.iri): row.key for row in rows if row.kind == "entity"}
         labels = self.labels([*entities, *list(others)[: _NAMESAKES * len(keys)]])
         named: dict[str, list[IRI]] = defaultdict(list)
-        for term in (term for term in dict.fromkeys([*entities, *others]) if term in labels):
+        for term in (term for term in distinct([*entities, *others]) if term in labels):
             if len(alike := named[normalised(labels[term])]) < _NAMESAKES:
                 alike.append(term)
         several = [term for own in named.values() if len(own) > 1 for term in own]
@@ -326,10 +327,10 @@ class TermLister:
     def classes(self, wanted: Sequence[IRI], counts: Mapping[IRI, int]) -> list[IRI]:
         """All classes of few; of many, those that are named, then those whose names fit the question best."""
         if len(counts) <= MOST_CLASSES:
-            return list(dict.fromkeys([*counts, *wanted]))
+            return [*distinct([*counts, *wanted])]
         fits = self.fits(list(counts))
         ranked = sorted(counts, key=lambda term: (-fits[term], -counts[term], term.value))
-        return list(dict.fromkeys([*wanted, *ranked]))[:_CLASSES_OF_MANY]
+        return [*distinct([*wanted, *ranked])][:_CLASSES_OF_MANY]
 
     def predicates(self, entities: Sequence[IRI], classes: Sequence[IRI]) -> list[ListedPredicate]:
         """The predicates near the entities and at the classes; with many, or no classes, those two steps away."""

@@ -255,7 +255,7 @@ def _told_of(fact: Triple, session: Session) -> Iterator[tuple[Step, EvidenceIte
     for form, direction in ((form, direction) for form in forms for direction in directions("both")):
         rows = session.graph.unfiltered().select(_said_of(form, _ABOUT, direction))
         found = [(Step(as_iri(row["about"]), direction), row["node"], row["answer"]) for row in rows]
-        for step in dict.fromkeys(step for step, _, end in found if not is_mediator(end)):
+        for step in distinct(step for step, _, end in found if not is_mediator(end)):
             if step.predicate not in {REIFIES, *STATEMENT_PARTS, *UNWALKED}:
                 said = [(node, end) for own, node, end in found if own == step and not is_mediator(end)]
                 hops = [[Step(own).hop(node, part) for own, part in form] + [step.hop(node, end)] for node, end in said]

@@ -173,7 +173,7 @@ def _is_nameless(term: Term, session: Session) -> bool:
 
 def segments(ways: Iterable[Path], session: Session) -> list[ReadLine]:
     """Cut paths into facts, each once."""
-    return [ReadLine((part,)) for part in dict.fromkeys(part for way in ways for part in _facts_of(way, session))]
+    return [ReadLine((part,)) for part in distinct(part for way in ways for part in _facts_of(way, session))]
 
 
 def _facts_of(way: Path, session: Session) -> Iterator[Path]:
@@ -245,7 +245,7 @@ def answered(
         return None if passage is None else quoted_passage(passage, said.quote, found)
     wanted = dict.fromkeys(sheet.things[number - 1] for number in said.answers)
     of_steps = (marker for step in said.steps for marker in step.used)
-    used = [sheet.lines[marker] for marker in dict.fromkeys((*said.used, *of_steps))]
+    used = [sheet.lines[marker] for marker in distinct((*said.used, *of_steps))]
     chains = _chains_to(wanted.keys(), used, sheet, session)
     every = (*(way for line in sheet.lines.values() for way in line.ways), *seen)
     back = (Path(way.end, tuple(hop.reversed for hop in reversed(way.hops))) for way in every)

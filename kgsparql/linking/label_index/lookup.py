@@ -421,7 +421,7 @@ class Spellings:
     def _span_forms(self, start: int, end: int) -> Iterator[str]:
         written = self._text_of(start, end)
         is_plural = end - start < _MOST_LOWER_WORDS and not self._capitals[end - 1]  # often, of a class
-        for form in dict.fromkeys((written, singular(written) if is_plural else written)):
+        for form in distinct((written, singular(written) if is_plural else written)):
             yield form
             if form is written:
                 yield from self._signed_forms(self.tokens[start].start, self.tokens[end - 1].end)
