@@ -458,19 +458,19 @@ class PlanCompiler:
 
     def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> Measured:
         x, value = self.new("i"), self.new("v")
-        found = self.measured(measure, x, items)
-        members = self.members(items, x)
+        of = g.Aggregate(AGGREGATES[summary], value)
+        found, members = self.measured(measure, x, items), self.members(items, x)
         if is_of_members(a.SummaryOf(summary, items, measure)) and self.group is not None:
             number, key = self.new("n"), self.group[2]
             each = distinct_values((key, x), value, found, members)
-            some = each_of(key, number, g.Aggregate(AGGREGATES[summary], value), (each,))
+            some = each_of(key, number, of, (each,))
             return Measured((g.Optional((some,)),), number, number)
         if summary in {"min", "max"}:
             key = self.new("k")
             head, order = ((value, found.value), (key, found.key)), ((found.key, summary == "max"),)
             return Measured((g.Select(head, (*members, *found.group), order=order, limit=1),), value, key)
         rows = distinct_values((x,), value, found, members)
-        number, of = self.new("n"), g.Aggregate(AGGREGATES[summary], value)
+        number = self.new("n")
         if summary == "sum":
             return Measured((g.Select(((number, of),), (rows,)),), number, number)
         known = self.new("k")  # the average of nothing is nothing, not 0

@@ -418,14 +418,15 @@ class Restricting(NamedWords):
 
 def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
     """Say of each part what is said of the first, or last: the `place of death` of `place of death Rome or Paris`."""
-    nouns, last = parts[0].chunks[:-1], parts[-1].chunks
+    first, last = parts[0], parts[-1].chunks
+    nouns = first.chunks[:-1]
     if len(last) > 1 and last[-2].entities and not (last[-1].entities or last[-1].classes):  # German and US nationality
         are_bare = (len(part.chunks) == 1 and bool(part.chunks[0].entities) for part in parts)
         return [replace(p, chunks=(*p.chunks, last[-1])) if one else p for p, one in zip_equal(parts, are_bare)]
-    if not nouns or not parts[0].chunks[-1].entities or parts[0].of is not None:
+    if not nouns or not first.chunks[-1].entities or first.of is not None:
         return list(parts)
     bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=(*nouns, *part.chunks)) for part in parts]
-    return [parts[0], *bare[1:]]
+    return [first, *bare[1:]]
 
 
 def _is_number(phrase: NounPhrase) -> bool:

@@ -143,9 +143,10 @@ class Trial:
         return self.model.ask(call, self.usage, ignore)
 
     def _writes_plan(self, item: dict[str, str]) -> bool:
-        names = {name: ListedName(IRI(_WORLD + called)) for name, (called, _) in bundled()["terms"].items()}
+        terms = bundled()["terms"].items()
+        names = {name: ListedName(IRI(_WORLD + called)) for name, (called, _) in terms}
         names["R2"] = ListedName(names["R2"].term, "number", "m")
-        lines = [f"{name} {line}" for name, (_, line) in bundled()["terms"].items()]
+        lines = [f"{name} {line}" for name, (_, line) in terms]
         try:
             written = self._reply_with_room(plan_call(item["question"], TermLists(names=names, lines=lines)))
         except ModelReplyError:
