@@ -378,8 +378,7 @@ def line_items(
 def _line_item(line: Line, score: float, session: Session) -> EvidenceItem:
     ways = line.ways
     walk = ways[0].walk
-    is_long = walk.path.is_long
-    is_whole = line.exact and line.count == len(ways)
+    is_long, is_whole = walk.path.is_long, line.exact and line.count == len(ways)
     labels = session.labels([walk.start, *walk.path.predicates])
     known = line.count if line.exact else None
     cut = Cut("ends", len(ways), known, walk_text(walk, labels))
