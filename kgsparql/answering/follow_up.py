@@ -86,7 +86,7 @@ class Before:
 def _several_in(told: Any, answers: list[IRI]) -> tuple[a.ItemSet | None, a.Items | None]:
     """Return what *they* would be after an answer, and what else they may be."""
     plan = None
-    if told["status"] == "answered" and (computed := told["computed"]) is not None:
+    if told["status"] == "answered" and (computed := told.get("computed")) is not None:
         plan = read_plan_file(computed["plan"])
         ends = [row[-1] for row in computed["rows"] if row[-1] is not None]
         if isinstance(plan, a.ItemTable):
@@ -96,7 +96,7 @@ def _several_in(told: Any, answers: list[IRI]) -> tuple[a.ItemSet | None, a.Item
         return plan, None
     if len(answers) > 1:
         return a.Items(tuple(answers)), None
-    before = told["details"].get("they")
+    before = told.get("details", {}).get("they")
     return plan.items if isinstance(plan, a.Count) else before and cast("a.ItemSet", read_plan_file(before)), None
 
 

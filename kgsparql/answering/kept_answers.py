@@ -45,7 +45,7 @@ class KeptItem:
         is_known = self.is_computed and self.rows is not None and not self.is_part and len(set(self.queries)) == 1
         return (
             is_known
-            and re.search(r" \([0-9,]+ facts?\)\Z", self.text) is not None
+            and re.search(r" \([0-9,]+ \w+\)\Z", self.text) is not None
             and not any(re.search("NOT EXISTS|MINUS", query) for _, query in self.queries)
         )
 
