@@ -1,7 +1,8 @@
 """Questions that follow another one: ``and where did she die?``, ``how many of them …?``, ``and in 1911?``.
 
 What is left out is filled in from the question before and its answer, and it is said what was taken for what. The
-question that is then answered stands for itself: it can be asked again, kept and shared without the one before.
+question that is then answered stands for itself: it can be asked again, kept and shared without the one before. One
+about several things is read of their kind, and what is planned is asked of them alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kgsparql.plans.adapting import Those
 from kgsparql.plans.arrays import read_plan_file
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.rdf.terms import IRI, Term, iris_in, printable
-from kgsparql.reading.lexicon import glossary, lexicon, longest_phrase, said_in
+from kgsparql.reading.lexicon import glossary, languages, lexicon, longest_phrase, said_in
 from kgsparql.reading.translation import Translation, language_in
 from kgsparql.resources import packaged_toml
 
@@ -110,8 +111,8 @@ class Completed:
 
 @lru_cache
 def rules(language: str) -> SimpleNamespace:
-    """Return the words of a language, as ``follow_ups.toml`` explains them."""
-    own = packaged_toml("reading/lexicon/follow_ups.toml")[language]
+    """Return the words of a language, as ``follow_ups.toml`` explains them; else those of English."""
+    own = packaged_toml("reading/lexicon/follow_ups.toml")[language if language in languages() else lexicon().language]
     openings = sorted((one.replace("_", " ") for one in own["openings"].split()), key=len, reverse=True)
     words = {key: frozenset(v.split()) for key, v in own.items() if isinstance(v, str) and "{" not in v}
     words |= {key: dict(v) for key, v in own.items() if isinstance(v, Mapping)}
@@ -245,12 +246,8 @@ class _Completion:
         filled = self._with_names(text)
         if opening and filled.taken and _OF_SOMETHING.match(self.before.question):  # and its homepage?
             return replace(filled, text=f"What is {filled.text.rstrip(' ?.!')}?")
-        is_of_several = self._is_several(bare.lower().partition(" ")[0], bare)
-        if (
-            opening
-            and not is_of_several
-            and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None
-        ):
+        begins = opening and not self._is_several(bare.lower().partition(" ")[0], bare)
+        if begins and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None:
             return replace(made, taken=(*filled.taken, *made.taken))
         if filled.taken:
             return filled
@@ -292,8 +289,7 @@ class _Completion:
                 continue
             name, end = self.rules.place.format(place=whom) if said in self.rules.places else whom, word.end()
             if is_owner and noun is not None:
-                owned = "{noun} of {owner}" if whom.startswith("the ") else self.rules.owner
-                name, end = owned.format(owner=whom, noun=noun[0]), noun.end()
+                name, end = self.rules.owner.format(owner=whom, noun=noun[0]), noun.end()
             start = word.start()
             if at and text[start - 1 : start] == "-":  # where is he: où est-il, où Pierre Curie est-il
                 start = found[at - 1].start()
