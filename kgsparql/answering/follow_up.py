@@ -80,11 +80,11 @@ class Before:
         ]
         answers = [Meant(IRI(own["value"]), own["label"]) for own in best if told["status"] == "answered"]
         topics.sort(key=lambda own: own.start)
-        several, beside = _several_in(told, [IRI(own["value"]) for own in best] if answers else [])
+        several, beside = _several_in(told, iris_in(own.term for own in answers))
         return cls(told["question"], tuple(topics), tuple(answers), several, beside)
 
 
-def _several_in(told: Any, answers: list[IRI]) -> tuple[a.ItemSet | None, a.Items | None]:
+def _several_in(told: Any, answers: tuple[IRI, ...]) -> tuple[a.ItemSet | None, a.Items | None]:
     """Return what *they* would be after an answer, and what else they may be."""
     plan = None
     if told["status"] == "answered" and (computed := told.get("computed")) is not None:
@@ -96,7 +96,7 @@ def _several_in(told: Any, answers: list[IRI]) -> tuple[a.ItemSet | None, a.Item
     if len(answers) > MOST_NAMES and isinstance(plan, a.ItemSet):
         return plan, None
     if len(answers) > 1:
-        return a.Items(tuple(answers)), None
+        return a.Items(answers), None
     before = told.get("details", {}).get("they")
     return plan.items if isinstance(plan, a.Count) else before and cast("a.ItemSet", read_plan_file(before)), None
 
