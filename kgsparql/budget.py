@@ -129,7 +129,7 @@ class Usage:
         """Model calls that the budget still holds; ``None`` if it does not limit them."""
         return None if self.budget.max_calls is None else max(0, self.budget.max_calls - self.model_calls)
 
-    def count_preparing(self, *, is_shared: bool = False) -> None:
+    def count_preparing(self, *, is_shared: bool) -> None:
         """Count a query that an endpoint is about to be sent, if the question is being prepared, or all share it."""
         with self._lock:
             self.prepared += is_shared or not self.is_prepared
@@ -153,7 +153,7 @@ class Usage:
                 raise self._exceeded_error("queries", most, "--max-queries")
             self.queries += 1
 
-    def after_query(self, rows: int, *, in_grace: bool = False) -> None:
+    def after_query(self, rows: int, *, in_grace: bool) -> None:
         """Add the solutions that a query returned, which may be more than the budget holds: then this is an error."""
         with self._lock:
             self.rows += rows

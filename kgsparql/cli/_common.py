@@ -95,7 +95,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def group(help: str, *functions: Callable[..., None], default: str = "", **more: Any) -> typer.Typer:  # noqa: A002
+def group(help: str, *functions: Callable[..., None], default: str, **more: Any) -> typer.Typer:  # noqa: A002
     """Make a group of commands; ``default`` is the one that is meant where none is named."""
     made = typer.Typer(
         cls=type("Group", (Group,), {"default": default}), help=help, pretty_exceptions_enable=False, **more

@@ -166,7 +166,7 @@ QuestionOutcome = tuple[Question, Record, KgsparqlError | None]
 """What came of a question, and what it, or its model's part, ended with."""
 
 
-def resume_or_begin(knowledge: KnowledgeBase, plan: Plan, path: Path, config: Json, *, tell: Tell = ignore) -> Run:
+def resume_or_begin(knowledge: KnowledgeBase, plan: Plan, path: Path, config: Json, *, tell: Tell) -> Run:
     """Complete the run in a directory: what is there is kept, the rest is asked.
 
     :param config: from :func:`kgsparql.evaluation.run_plan.configuration`.

@@ -92,7 +92,7 @@ def _otherwise_called(graph: KnowledgeGraph, terms: Sequence[IRI], languages: Se
     return best | _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, [*LABEL_NODES])
 
 
-def linked_labels(graph: KnowledgeGraph, *, languages: Sequence[str] = ("en",)) -> dict[Term, Label]:
+def linked_labels(graph: KnowledgeGraph, *, languages: Sequence[str]) -> dict[Term, Label]:
     """Find the labels of all predicates that are labelled on other nodes, as far as one query gives them."""
     naming = graph.naming
     query = Query.load("linked_predicates").bind(predicate=naming.labels, link=naming.links[:1])

@@ -46,7 +46,7 @@ _WAIT_S = 600.0
 _BLOCK = 20_000  # triples that are looked at together
 
 
-def build_adjacency(store: ox.Store, revision: Revision, progress: Progress | None = None) -> Adjacency | None:
+def build_adjacency(store: ox.Store, revision: Revision, progress: Progress | None) -> Adjacency | None:
     """Open the adjacency that is kept for a state of a store, or make one. Another process that makes it is waited for.
 
     :raises StoreError: if it cannot be made, or not be kept.

@@ -64,7 +64,7 @@ class Tally:
     digest: _Hash = field(default_factory=hashlib.sha256)
 
 
-def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], object] | None = None) -> Iterator[bytes]:
+def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], object] | None) -> Iterator[bytes]:
     """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name."""
     head, chunks = _with_head(_counted_chunks(file, tally, on_read))
     name, raw = tally.name, cast("BinaryIO", ChunkReader(chunks))

@@ -226,7 +226,7 @@ class KnownEndpoints:
         return replace(UNKNOWN, **SHARED) if address.is_for_all else UNKNOWN
 
     def engine(
-        self, url: str, headers: Mapping[str, str], description: str, body: bytes = b"", *, is_sure: bool = False
+        self, url: str, headers: Mapping[str, str], description: str, body: bytes, *, is_sure: bool = False
     ) -> EndpointProfile | None:
         """Recognise the engine by its signs in a reply, its service description, and its URL; ``None`` if none fits.
 

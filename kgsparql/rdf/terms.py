@@ -106,7 +106,7 @@ def as_iri(term: Term) -> IRI:
     return term
 
 
-def text_literal(text: str, language: str = "", *, direction: BaseDirection | None = None) -> Literal:
+def text_literal(text: str, language: str, *, direction: BaseDirection | None = None) -> Literal:
     """Make a text literal, with a language tag unless that is empty."""
     try:
         return Literal(text, language=language, direction=direction) if language else Literal(text)

@@ -131,7 +131,7 @@ class Tables:
             )
         return table
 
-    def rows(self, query: Any, columns: Sequence[str], limit: int = 2**31) -> Any:
+    def rows(self, query: Any, columns: Sequence[str], limit: int) -> Any:
         """Return these columns of what a query finds, at most so many rows, as a pyarrow table."""
         with errors_translated(self.directory):
             return query.select(list(columns)).limit(limit).to_arrow().select(list(columns))

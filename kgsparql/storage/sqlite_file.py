@@ -61,7 +61,7 @@ class SqliteFile(ClosedAtExit):
         with self.connection() as connection:
             return [] if connection is None else connection.execute(select, parameters).fetchall()
 
-    def change(self, statement: str, parameters: Sequence[Any] = ()) -> int:
+    def change(self, statement: str, parameters: Sequence[Any]) -> int:
         """Return how many rows an UPDATE or a DELETE changed."""
         with self.connection() as connection:
             return 0 if connection is None else connection.execute(statement, parameters).rowcount
