@@ -63,7 +63,8 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     said, step = asked.words(asked.noun) or asked.phrase.asked, quoted(steps[-1])
     if _is_own_name(asked, best, session):
         yield other_kind("more than its name", quoted(texts[0]))
-    if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
+    asked_about = {link.term for link in session.links}
+    if len(ends) == 1 < len(asked_about) and ends[0] in asked_about:  # whose sister is Ann
         yield other_kind("something else", quoted(shown[0]))
     more = [roots_of([name]) - roots_of(ending) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):
@@ -92,6 +93,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind(kinds, quoted(shown[0]))
     if gap := sort_gap_of(session.question, ends, ending if last.is_forward else (), session):
         yield gap
+    yield from _level_missed(asked, best)
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield other_kind("what somebody does", step, "do")
     yield from _noun_on_the_way(asked, best, steps, session)
@@ -100,6 +102,16 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     closing, whole, roots = asked.closing, " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield other_kind(closing[0], step)
+
+
+def _level_missed(asked: Form, best: EvidenceItem) -> Iterator[Gap]:
+    """Doubt that what is below something, or above it, was found by other ways than those of a taxonomy."""
+    own = asked.language
+    for said, way in ((own.below_words, "inverse"), (own.above_words, "forward")):
+        level = next(filter(said.__contains__, asked.read.texts), "")
+        steps = best.property_path.steps if level else ()
+        if not all(step.predicate in TAXONOMY and step.direction == way for step in steps):
+            yield left_out(level)
 
 
 def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:

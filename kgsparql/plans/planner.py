@@ -371,7 +371,8 @@ class Planner:
         subjects, quantity = self.phrases.denotations(phrase), phrase.quantity
         if subjects and subjects[0].is_named:
             return unplanned()
-        if quantity is None:
+        if quantity is None:  # that a class itself is such is another question
+            subjects = [one.doubted(rival()) if _is_of_one_thing(one.known) else one for one in subjects]
             return self._chosen(self.phrases.predicating.settled_of(subjects), a.Exists)
         things = self.phrases.denotations(replace(self.question.phrase, quantity=None))
         return self._chosen(
@@ -473,6 +474,12 @@ def _exists(items: a.ItemSet) -> a.Plan:
         case a.Where(a.Items((_,)) as one, a.HowMany() as measure, comparison, Literal(value=number)):
             return a.Compares(value_of(one, measure), comparison, a.Constant(Decimal(number)))
     return a.Exists(items)
+
+
+def _is_of_one_thing(items: a.ItemSet) -> bool:
+    """Whether a set is a thing that is named, where it is of others, too."""
+    sets = items.sets if isinstance(items, a.Both) else ()
+    return any(isinstance(one, a.Items) or _is_of_one_thing(one) for one in sets)
 
 
 def _are_alike(one: Denotation, other: Denotation) -> bool:

@@ -38,7 +38,8 @@ class Predicating(NamedWords):
             return [] if given.is_free else self._adjective(given, other)
         if (beside := self._beside(given, other)) is not None:
             return beside
-        is_of_some = self.question.phrase.is_negated or self.question.phrase.every is not None
+        phrase_of_all = self.question.phrase
+        is_of_some = phrase_of_all.is_negated or phrase_of_all.every is not None or self.question.asks_existence
         if self.question.asks == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
             given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
         if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format

@@ -189,6 +189,8 @@ class Writer:
                 return self.phrase(inner).with_clause(leads(self.relations(path), self.phrase(to)))
             case a.Lacks(inner, path, to):
                 return lacking(self.phrase(inner), self.relations(path), self.phrase(to))
+            case a.Either((a.Items((one,)), a.Instances(of))) if one == of:
+                return names([f"{self.label(of)} or a kind of it"])
             case a.Either((start, a.Ends(again, PropertyPath((Step(_, way, True),))))) if start == again:
                 return _or_classes("above" if way == "forward" else "below", self.phrase(start))
             case a.Both(sets) | a.Either(sets):

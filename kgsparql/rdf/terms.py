@@ -210,12 +210,11 @@ def local_name(term: IRI) -> str:
 
 def _parted_name(name: str, table: str) -> str:
     """Take apart the name of a column that begins with that of its table: `airportcode` of `airports`."""
-    found = _OF_COLUMN.fullmatch(name)
-    begins = "" if found is None else found[1]
-    tables = (re.sub("ies$", "y", word) for word in re.split("[_-]", table.lower()))
-    if found is None or not any(word.startswith(begins) for word in tables):
+    if (found := _OF_COLUMN.fullmatch(name)) is None:
         return ""
-    return f"{begins} {'number' if found[2] == 'no' else found[2]}"
+    tables = (re.sub("ies$", "y", word) for word in re.split("[_-]", table.lower()))
+    is_of_it = any(word.startswith(found[1]) for word in tables)
+    return f"{found[1]} {'number' if found[2] == 'no' else found[2]}" if is_of_it else ""
 
 
 @lru_cache(maxsize=8192)

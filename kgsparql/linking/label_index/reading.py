@@ -36,7 +36,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, split_camel_case, whole_number
+from kgsparql.rdf.terms import IRI, Literal, local_name, name_words, normalised, split_camel_case, whole_number
 from kgsparql.rdf.vocabulary import (
     DESCRIPTIONS,
     LABEL_NODES,
@@ -157,6 +157,7 @@ class _Reader:
     :ivar names_entity: whether any entity has a name.
     :ivar pages: web pages of which nothing is said: the ends of their addresses are no names.
     :ivar nameless: what no question means.
+    :ivar related: the last words of the names of predicates; ``called``: the names of classes.
     """
 
     graph: KnowledgeGraph
@@ -169,6 +170,8 @@ class _Reader:
     kinds: dict[str, Kind] = field(default_factory=dict)
     pages: set[str] = field(default_factory=set)
     nameless: set[str] = field(default_factory=set)
+    related: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
     step: int = 0
 
     def labels(self) -> Gathered[LabelRow]:
@@ -302,13 +305,12 @@ class _Reader:
     def _rows_of_one(self, iri: str, found: list[_Read]) -> list[LabelRow]:
         """Make all rows of an IRI, sorted; with the end of an IRI that has no readable name, if it means something."""
         names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
-        term = IRI(iri)
-        name = name_of_code(term) or clean_text(local_name(term))
-        is_code = (
-            bool(self.graph.naming.measured) and _ENDS_IN_NUMBER.match(name) is not None
-        )  # machine `m3`, by its end
-        if is_code or not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
-            may_be = is_code or not self.names_entity or has_readable_end(name)
+        term, is_named = IRI(iri), any(row.language[:3] in {"", "mul", "en", "en-"} for row in names)
+        may_be_code = bool(self.graph.naming.measured)
+        if may_be_code or not is_named:  # only then: half a million names of IRIs take 20 s
+            name = name_of_code(term) or clean_text(local_name(term))
+            is_code = may_be_code and _ENDS_IN_NUMBER.match(name) is not None  # machine `m3`, by its end
+            may_be = is_code or (not is_named and (not self.names_entity or has_readable_end(name)))
             if may_be and not is_mediator(term) and iri not in self.pages:
                 key = normalised(name)
                 if key and key not in {row.key for row in names}:
@@ -324,12 +326,22 @@ class _Reader:
                 forms += [(row, row.key.replace(" ", "")) for row in names]
                 space = _NAMESPACE.match(iri)  # `nobel/Laureate` is asked for as `Nobel laureate`
                 forms += [(row, f"{space[1].lower()} {row.key}") for row in names if space]
+                forms += [(row, bare) for row in names if row.role == "derived" and (bare := self._bare_name(row.key))]
             names += [row._replace(key=key) for row, key in forms if key not in keys]
             more = known_names(IRI(iri), is_labelled=not is_derived or kind == "class")
             known = (label_row(iri, name.text, role="alternative", language=name.language) for name in more)
             names += [row for row in known if row is not None and row.key not in keys]
         rows = [LabelRow(*name[:5], kind, degree) for name in names]
         return sorted(short for row in rows for short in (with_short(row) if row.text.endswith(")") else (row,)))
+
+    def _bare_name(self, key: str) -> str:
+        """Return what a class is called without the word by which a relation leads to such: `anchovies topping`."""
+        if not self.related:
+            kinds = [(kind, name_words(IRI(iri))) for iri, kind in self.kinds.items()]
+            self.related = {name[-1] for kind, name in kinds if kind == "predicate" and name}
+            self.called = {" ".join(name) for kind, name in kinds if kind == "class"}
+        bare, _, last = key.rpartition(" ")
+        return bare if last in self.related and bare not in self.called else ""
 
     def _counting_query(self, name: str) -> Query:
         """Load a query that counts triples; a slower one where a triple may be in several named graphs."""
