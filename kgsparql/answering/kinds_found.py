@@ -63,8 +63,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     said, step = asked.words(asked.noun) or asked.phrase.asked, quoted(steps[-1])
     if _is_own_name(asked, best, session):
         yield other_kind("more than its name", quoted(texts[0]))
-    asked_about = {link.term for link in session.links}
-    if len(ends) == 1 < len(asked_about) and ends[0] in asked_about:  # whose sister is Ann
+    if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
         yield other_kind("something else", quoted(shown[0]))
     more = [roots_of([name]) - roots_of(ending) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):

@@ -372,7 +372,7 @@ class Planner:
         if subjects and subjects[0].is_named:
             return unplanned()
         if quantity is None:  # that a class itself is such is another question
-            subjects = [one.doubted(rival()) if _is_of_one_thing(one.known) else one for one in subjects]
+            subjects = [one.doubted(rival()) if _is_of_one_thing(one.items) else one for one in subjects]
             return self._chosen(self.phrases.predicating.settled_of(subjects), a.Exists)
         things = self.phrases.denotations(replace(self.question.phrase, quantity=None))
         return self._chosen(
@@ -476,7 +476,7 @@ def _exists(items: a.ItemSet) -> a.Plan:
     return a.Exists(items)
 
 
-def _is_of_one_thing(items: a.ItemSet) -> bool:
+def _is_of_one_thing(items: a.ItemSet | None) -> bool:
     """Whether a set is a thing that is named, where it is of others, too."""
     sets = items.sets if isinstance(items, a.Both) else ()
     return any(isinstance(one, a.Items) or _is_of_one_thing(one) for one in sets)
