@@ -105,9 +105,9 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
 
 def _level_missed(asked: Form, best: EvidenceItem) -> Iterator[Gap]:
     """Doubt that what is below something, or above it, was found by other ways than those of a taxonomy."""
-    own = asked.language
-    for said, way in ((own.below_words, "inverse"), (own.above_words, "forward")):
-        level = next(filter(said.__contains__, asked.read.texts), "")
+    own, said = asked.language, {asked.read.texts[p] for one in asked.phrases for p in one.kinds}
+    for levels, way in ((own.below_words, "inverse"), (own.above_words, "forward")):
+        level = next(filter(levels.__contains__, said), "")
         steps = best.property_path.steps if level else ()
         if not all(step.predicate in TAXONOMY and step.direction == way for step in steps):
             yield left_out(level)

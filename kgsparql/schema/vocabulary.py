@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from kgsparql.dataclasses import field, frozen, replace
-from kgsparql.errors import EndpointError
+from kgsparql.errors import EndpointAuthenticationError, EndpointReplyError, EndpointTimeoutError
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, in_parts, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable, variables
@@ -167,7 +167,7 @@ def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
     if (read := _READ.get(graph.origin)) is None:
         try:
             read = GraphVocabulary(**_read_relations(graph.shared()))
-        except EndpointError as error:
+        except (EndpointAuthenticationError, EndpointReplyError, EndpointTimeoutError) as error:  # others: it is gone
             read = GraphVocabulary(unread=error.message)
         _READ[graph.origin] = read
     return read
