@@ -76,14 +76,14 @@ def converted(number: Decimal, one: str, into: str) -> Decimal | None:
     return (number + own.added) * own.factor / other.factor - other.added if own.kind == other.kind else None
 
 
-def ratios(one: str, into: str) -> set[Decimal]:
-    """Return what numbers in a unit are multiplied with or divided by, for another.
+def ratios(one: str, into: str = "") -> set[Decimal]:
+    """Return what numbers in a unit are multiplied with or divided by, for another; without that, for each of its kind.
 
-    >>> sorted(map(str, ratios("h", "min"))), ratios("h", "kg")
-    (['0.01666666666666666666666666667', '60'], set())
+    >>> sorted(map(str, ratios("h", "min"))), ratios("h", "kg"), Decimal(3600) in ratios("h")
+    (['0.01666666666666666666666666667', '60'], set(), True)
     """
-    factor = converted(Decimal(1), one, into)
-    return {factor, 1 / factor} if factor else set()
+    others = (converted(Decimal(1), one, other) for other in ([into] if into else _unit_table()[0]))
+    return {factor for other in others if other for factor in (other, 1 / other)}
 
 
 def unit_named(name: str) -> str:
