@@ -96,10 +96,7 @@ class Phrases(NamedWords):
             values = [one for one in values if one.last != RDF_TYPE and not one.doubts]
             return values or [given if given.head else given.leaving_out(phrase.kinds)]
         own = self.predicating
-        below = own.steps_below(items, TAXONOMY)
-        if not below and any(self.texts[p] in self.lexicon.below_words for p in phrase.kinds):
-            return [given.leaving_out(phrase.kinds)]
-        below = below or own.nothing_below(items)
+        below = own.steps_below(items, TAXONOMY) or own.nothing_below(items)
         found = [given.kept(one, _W.below) for one in below.values()]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
             found = [one for one in self.connector.connect(given, rel) if one.last != RDF_TYPE]

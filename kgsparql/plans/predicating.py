@@ -38,8 +38,8 @@ class Predicating(NamedWords):
             return [] if given.is_free else self._adjective(given, other)
         if (beside := self._beside(given, other)) is not None:
             return beside
-        phrase_of_all = self.question.phrase
-        is_of_some = phrase_of_all.is_negated or phrase_of_all.every is not None or self.question.asks_existence
+        asked = self.question.phrase
+        is_of_some = asked.is_negated or asked.every is not None or self.question.asks_existence
         if self.question.asks == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
             given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
         if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format
@@ -57,7 +57,7 @@ class Predicating(NamedWords):
         if isinstance(other.items, a.Top) and given.classes:  # which university is the employer of the most
             among = a.Both((given.known, other.items.items))
             return [given.kept(replace(other.items, items=among), other.score)]
-        if all(self.texts[p] in self.lexicon.persons for p in given.head):  # which person is the author
+        if all(self.texts[p] in self.lexicon.light for p in given.head):  # which person is the author
             return met(given.headless(), [other])
         if not given.asked:  # `a child who is a citizen`: these are citizens, and somebody's children
             return [replace(one, head=given.head) for one in met(given, [other])]

@@ -14,6 +14,7 @@ from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, first_of, zip_equal
+from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.clauses import (
     Alternatives,
     NounPhrase,
@@ -52,6 +53,8 @@ class Restricting(NamedWords):
             return self.predicating.compared(given, said, said.compared)
         if said.object is not None and said.object.same:
             return self._sharing(given, said.object, said.verb, said.preposition)
+        if said.object is not None and said.object.kinds:
+            said = self._as_placed(said, said.object)
         is_place = bool(said.verb) and all(self.texts[p] in self.lexicon.place_verbs for p in said.verb)
         if is_place and (given.classes or given.head or given.asked == "where"):
             said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")
@@ -60,6 +63,14 @@ class Restricting(NamedWords):
                 return self._shared(given, said, said.object)
             said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
         return self._by_argument(given, said)
+
+    def _as_placed(self, said: Predication, thing: NounPhrase) -> Predication:
+        """What is said to be below something: its kinds, where a taxonomy has any; else in another way."""
+        word, head = self.texts[thing.kinds[0]], thing.head
+        terms = () if head is None else (*head.classes, *(name.term for name in head.entities))
+        if word not in self.lexicon.under_words or self.predicating.steps_below(a.Items(terms), TAXONOMY):
+            return said
+        return replace(said, preposition=word, object=replace(thing, kinds=()))
 
     def _without_others(self, one: Denotation) -> Denotation:
         way = one.path if one.how else None

@@ -157,6 +157,7 @@ class _Reader:
     :ivar names_entity: whether any entity has a name.
     :ivar pages: web pages of which nothing is said: the ends of their addresses are no names.
     :ivar nameless: what no question means.
+    :ivar is_ontology: its classes are the things one asks about.
     :ivar related: the last words of the names of predicates; ``called``: the names of classes.
     """
 
@@ -170,6 +171,7 @@ class _Reader:
     kinds: dict[str, Kind] = field(default_factory=dict)
     pages: set[str] = field(default_factory=set)
     nameless: set[str] = field(default_factory=set)
+    is_ontology: bool = False
     related: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
     step: int = 0
@@ -221,7 +223,8 @@ class _Reader:
         # What a vocabulary declares are the things one asks about; elsewhere it tells what the graph has nothing of.
         unused = set(properties) - used.keys()
         is_vocabulary = len(unused) >= _SEVERAL and 0 < sum(used.values()) < _OF_A_VOCABULARY * len(unused)
-        joining = GraphVocabulary.of(self.graph).joined  # their names are those of relations
+        vocabulary = GraphVocabulary.of(self.graph)
+        self.is_ontology, joining = vocabulary.is_ontology, vocabulary.joined  # their names are those of relations
         self.nameless |= {role.value for role in roles_without_meaning(joining)}
         own = (
             *(() if is_vocabulary else properties),
@@ -307,7 +310,7 @@ class _Reader:
         names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
         term, is_named = IRI(iri), any(row.language[:3] in {"", "mul", "en", "en-"} for row in names)
         may_be_code = bool(self.graph.naming.measured)
-        if may_be_code or not is_named:  # only then: half a million names of IRIs take 20 s
+        if may_be_code or not is_named:
             name = name_of_code(term) or clean_text(local_name(term))
             is_code = may_be_code and _ENDS_IN_NUMBER.match(name) is not None  # machine `m3`, by its end
             may_be = is_code or (not is_named and (not self.names_entity or has_readable_end(name)))
@@ -335,7 +338,12 @@ class _Reader:
         return sorted(short for row in rows for short in (with_short(row) if row.text.endswith(")") else (row,)))
 
     def _bare_name(self, key: str) -> str:
-        """Return what a class is called without the word by which a relation leads to such: `anchovies topping`."""
+        """Return what a class is called without the word by which a relation leads to such: `anchovies topping`.
+
+        Only in an ontology: where things are of classes, a payment is no `payment status`.
+        """
+        if not self.is_ontology:
+            return ""
         if not self.related:
             kinds = [(kind, name_words(IRI(iri))) for iri, kind in self.kinds.items()]
             self.related = {name[-1] for kind, name in kinds if kind == "predicate" and name}
