@@ -24,7 +24,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import Those
 from kgsparql.plans.arrays import read_plan_file
 from kgsparql.plans.plan_compiler import compiled
-from kgsparql.rdf.terms import IRI, Term, iris_in, printable
+from kgsparql.rdf.terms import IRI, Term, distinct, iris_in, printable
 from kgsparql.reading.lexicon import glossary, languages, lexicon, longest_phrase, said_in
 from kgsparql.reading.translation import Translation, language_in
 from kgsparql.resources import packaged_toml
@@ -297,7 +297,7 @@ class _Completion:
             made, done = f"{made}{text[done:start]}{name}", end
             taken.append(self._told_sentence(_TAKEN, word[0], whom))
         whole = made + text[done:]
-        return Completed(whole[:1].upper() + whole[1:] if taken else text, tuple(dict.fromkeys(taken)))
+        return Completed(whole[:1].upper() + whole[1:] if taken else text, distinct(taken))
 
     def _is_several(self, said: str, text: str) -> bool:
         """Whether a pronoun stands for all that was found; one that may be of a person, where these are persons."""

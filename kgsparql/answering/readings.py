@@ -23,7 +23,7 @@ from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import Term, printable
+from kgsparql.rdf.terms import Term, distinct, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.reading.gaps import not_the_graphs
 
@@ -193,7 +193,7 @@ def put_together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retriev
         for own in one.candidates:
             cited = tuple(markers[marker] for marker in own.markers if marker in markers)
             before = answers.setdefault(own.term, replace(own, markers=()))
-            answers[own.term] = replace(before, markers=tuple(dict.fromkeys((*before.markers, *cited))))
+            answers[own.term] = replace(before, markers=distinct((*before.markers, *cited)))
     chosen = tuple(answers.values())
     made = Retrieval(evidence, chosen, draft=draft_of(chosen, evidence))
     return replace(made, gaps=kept[0].gaps, is_judged=kept[0].is_judged) if len(kept) == 1 else made

@@ -24,7 +24,7 @@ from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.set_profile import KnownSets
 from kgsparql.rdf.paths import Directions, Path
-from kgsparql.rdf.terms import IRI, Labels, Term
+from kgsparql.rdf.terms import IRI, Labels, Term, distinct
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import lexicon, said_in
@@ -141,7 +141,7 @@ class Session:
         """Return those of some terms that the graph says to be deprecated; one query, where it says so of any."""
         if not terms or not self.vocabulary.retired:
             return frozenset()
-        marked = compiled(a.Retired(a.Items(tuple(dict.fromkeys(terms)))), vocabulary=self.vocabulary)
+        marked = compiled(a.Retired(a.Items(distinct(terms))), vocabulary=self.vocabulary)
         return frozenset(row["answer"] for row in self.graph.select(marked))
 
     @property

@@ -17,7 +17,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
 from kgsparql.linking.words import counted
 from kgsparql.rdf.literals import aligned
-from kgsparql.rdf.terms import Json, grouped, printable
+from kgsparql.rdf.terms import Json, distinct, grouped, printable
 
 _ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # figures mean little without them
 _USUAL = (
@@ -115,7 +115,7 @@ def compare(runs: Iterable[Run], *, metrics: Sequence[str] = ()) -> list[Compari
     for name in metrics:
         if name not in METRICS and name != "all":
             raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
-    shown = tuple(dict.fromkeys((*(METRICS if "all" in metrics else metrics or _USUAL), *_ALWAYS)))
+    shown = distinct((*(METRICS if "all" in metrics else metrics or _USUAL), *_ALWAYS))
     return [
         Comparison(printable(dataset, 100), _ordered_rows(scored_rows(own, shown), shown[0]), shown)
         for dataset, own in grouped((run.dataset, run) for run in runs).items()

@@ -18,7 +18,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, Term, Triple, distinct, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,12 +119,12 @@ class EvidenceItem:
     @property
     def nodes(self) -> tuple[Term, ...]:
         """The subjects and objects of its triples, in order."""
-        return tuple(dict.fromkeys(end for own in self.triples for end in (own.triple.subject, own.triple.object)))
+        return distinct(end for own in self.triples for end in (own.triple.subject, own.triple.object))
 
     @property
     def graphs(self) -> tuple[str, ...]:
         """The graphs that its triples were found in, as the user named them."""
-        return tuple(dict.fromkeys(source.graph for cited in self.triples for source in cited.sources))
+        return distinct(source.graph for cited in self.triples for source in cited.sources)
 
     @property
     def sourced_text(self) -> str:
@@ -185,7 +185,7 @@ class Evidence:
     @property
     def triples(self) -> tuple[Triple, ...]:
         """Every cited triple once, in order."""
-        return tuple(dict.fromkeys(cited.triple for item in self for cited in item.triples))
+        return distinct(cited.triple for item in self for cited in item.triples)
 
     def to_dataframe(self, labels: Labels = MappingProxyType({})) -> pd.DataFrame:
         """Make a line for each triple of each item, and one for an item without triples, such as a passage.

@@ -16,7 +16,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import content_stems
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, Walk, Way
-from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term
+from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term, distinct
 from kgsparql.rdf.vocabulary import is_mediator
 
 # Ends of a walk whose triples are cited; the query of the item finds them all.
@@ -57,7 +57,7 @@ class _FollowedWalk:
         if not self.is_whole or not {way.path.end for way in self.known}.issuperset(self.ends):
             return ()
         places = zip(*(way.path.terms[1:-1] for way in self.known), strict=True)
-        return tuple(tuple(dict.fromkeys(t for t in place if not is_mediator(t))) for place in places)
+        return tuple(distinct(t for t in place if not is_mediator(t)) for place in places)
 
 
 def expanded_items(

@@ -14,7 +14,7 @@ from kgsparql.graphs.graph import BOUND
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Path, Step, directions
-from kgsparql.rdf.terms import IRI, Labels, as_iri
+from kgsparql.rdf.terms import IRI, Labels, as_iri, distinct
 from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED
 
 # Equivalents of the entities of a question; of more, the first in the order of their text are taken.
@@ -73,5 +73,5 @@ def with_reasons(some: Iterable[Any], evidence: Evidence, same: Sequence[Path]) 
     for one in some:
         about = {term for marker in one.markers if marker in evidence for term in evidence[marker].nodes}
         reasons = [said.get(frozenset(path.triples)) for path in same if path.end in about]
-        made.append(replace(one, markers=tuple(dict.fromkeys((*one.markers, *filter(None, reasons))))))
+        made.append(replace(one, markers=distinct((*one.markers, *filter(None, reasons)))))
     return tuple(made)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step, Walk
-from kgsparql.rdf.terms import Labels, Term, Triple, printable
+from kgsparql.rdf.terms import Labels, Term, Triple, distinct, printable
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
 
 
@@ -40,7 +40,7 @@ class Line:
     @property
     def ends(self) -> tuple[Term, ...]:
         """The distinct ends, in order."""
-        return tuple(dict.fromkeys(way.end for way in self.ways))
+        return distinct(way.end for way in self.ways)
 
 
 def path_text(path: Path, labels: Labels) -> str:

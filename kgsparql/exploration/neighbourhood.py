@@ -31,7 +31,7 @@ from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, in_p
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Path, Step, directions, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI, Term, distinct
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
 Group: TypeAlias = tuple[IRI, Step]
@@ -120,7 +120,7 @@ def neighbours(
     ways, own = directions(direction), None
     if steps is not None:
         of_each = steps if isinstance(steps, Mapping) else dict.fromkeys(starts, tuple(steps))
-        own = {entity: tuple(dict.fromkeys(of_each.get(entity, ()))) for entity in starts}
+        own = {entity: distinct(of_each.get(entity, ())) for entity in starts}
         used = {step.direction for some in own.values() for step in some}
         ways = tuple(way for way in directions("both") if way in used)
     if not ways:

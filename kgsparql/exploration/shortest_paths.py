@@ -24,7 +24,7 @@ from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iris_in
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, iris_in
 from kgsparql.rdf.vocabulary import UNWALKED
 
 # A term of the near side, and the hop from it to a term of the far side; no hop if it is the same term.
@@ -71,7 +71,7 @@ def shortest_paths(
     search = _Search(graph, _Side(near, direction), _Side(far, _OPPOSITE[direction]), skipped, enough)
     names, levels = search.numbered_levels(search.bridges(max_hops) if max_hops > 0 else [])
     found = ordered_paths(names, levels, limit, between=f"{start} – {end}", complete=search.complete)
-    return Found(found.items, tuple(dict.fromkeys((*search.cuts, *found.cuts))))
+    return Found(found.items, distinct((*search.cuts, *found.cuts)))
 
 
 class _Side:

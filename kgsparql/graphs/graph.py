@@ -22,7 +22,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.rdf.graph_patterns import Select, Variable, select_query
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, whole_number
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, distinct, whole_number
 from kgsparql.rdf.vocabulary import Naming
 
 BOUND = 10_000
@@ -78,7 +78,7 @@ class Solutions:
         return cls(
             variables, solutions, cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
             invalid=sum(part.invalid for part in parts),
-            failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
+            failed=distinct(name for part in parts for name in part.failed),
             left_out=sum(part.left_out for part in parts),
         )  # fmt: skip
 

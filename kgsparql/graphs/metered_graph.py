@@ -18,7 +18,7 @@ from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term, iris_in
+from kgsparql.rdf.terms import IRI, Term, distinct, iris_in
 from kgsparql.rdf.vocabulary import PREDICATE_LABEL_LINKS, claim_kind
 
 _PREDICATES = ("predicate", "onward", "p")
@@ -71,7 +71,7 @@ class IgnoredPredicates:
         """Join those of several graphs."""
         each = list(parts)
         terms = frozenset[IRI]().union(*(part.terms for part in each))
-        return cls(terms, notes=tuple(dict.fromkeys(note for part in each for note in part.notes)))
+        return cls(terms, notes=distinct(note for part in each for note in part.notes))
 
     def drops(self, predicate: Term) -> bool:
         """Tell whether a predicate is ignored."""

@@ -22,7 +22,7 @@ from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
 from kgsparql.graphs.naming import naming_of
 from kgsparql.graphs.query_process import HAS_FORKS, QueryProcesses
 from kgsparql.rdf.query import Lookup, Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, distinct, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _TRIPLE, _VALUE = attrgetter("triple"), attrgetter("value")
@@ -248,7 +248,7 @@ class OxigraphGraph(KnowledgeGraph):
         """Return the graphs that hold a triple, whose blank nodes are named as in this store; empty if none does."""
         graphs = [quad.graph_name for quad in self.quads(triple.subject, triple.predicate, triple.object)]
         names = ("" if isinstance(g, ox.DefaultGraph) else g.value if isinstance(g, IRI) else str(g) for g in graphs)
-        return tuple(dict.fromkeys(self.source(name or None) for name in sorted(names)))
+        return distinct(self.source(name or None) for name in sorted(names))
 
     def adjacency_view(self) -> AdjacencyView | None:
         """Return its triples as an adjacency; ``None`` where none is kept."""

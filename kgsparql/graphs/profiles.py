@@ -19,7 +19,7 @@ from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import GraphLoadError, InputError, OptionError, is_secret_parameter
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply
-from kgsparql.rdf.terms import IRI, Json, iri, printable
+from kgsparql.rdf.terms import IRI, Json, distinct, iri, printable
 
 PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
@@ -168,7 +168,7 @@ class EndpointProfile:
             own.pop("text_search", None)
         for name in _ADDED:
             more = (value for value in getattr(self, name) if value not in getattr(before, name))
-            own[name] = tuple(dict.fromkeys((*more, *getattr(engine, name))))
+            own[name] = distinct((*more, *getattr(engine, name)))
         return replace(engine, **{**own, "engine": "" if engine is UNKNOWN else engine.name, "signs": ()})
 
     def time_limit(self, left_s: float) -> dict[str, str]:
@@ -394,7 +394,7 @@ def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *abo
     for key in theirs.keys() - _OF_THE_SERVICE:
         values.setdefault(key, theirs[key])
     for key in _ADDED & theirs.keys():
-        values[key] = tuple(dict.fromkeys((*values[key], *theirs[key])))
+        values[key] = distinct((*values[key], *theirs[key]))
     values["engine"] = theirs.get("engine", "") if "urls" in theirs else theirs.get("name", engine)
     return values
 

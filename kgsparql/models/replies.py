@@ -22,7 +22,7 @@ from kgsparql.models.reply_json import (
     plain_text,
     unusable,
 )
-from kgsparql.rdf.terms import normalised, printable
+from kgsparql.rdf.terms import distinct, normalised, printable
 
 _NONE = {"none", "nothing", "no", "n/a", "none of them", "none of these", "none of the above", "[]"}
 _MARKS = " \t\r\n\"'“”‘’`*{}<>"
@@ -300,4 +300,4 @@ def _each_read(value: Any, read: Callable[[Any], _Read | None]) -> tuple[tuple[_
         value = [] if says_none(value) or not value else [value] if read(value) is not None else value.split(",")
     asked = value if isinstance(value, list) else [] if value is None else [value]
     kept = [one for one in map(read, asked) if one is not None]
-    return tuple(dict.fromkeys(kept)), len(asked) - len(kept)
+    return distinct(kept), len(asked) - len(kept)

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from kgsparql.dataclasses import replace
 from kgsparql.graphs.graph import KnowledgeGraph, select_each
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.paths import Directions, Step, directions
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
@@ -72,7 +72,7 @@ def add_nodes(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledge
 
 
 def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> Iterator[_Between]:
-    kind, near, end, x, node, far = map(Variable, ("kind", "near", "end", "x", "node", "far"))
+    kind, near, end, x, node, far = variables("kind near end x node far")
     yield from _nodes_led_to(some, graph, led_across(of.joined))
     across = steps_across(of.joined)
     ways = [way for way in chain(*of.joined.values()) if not way.is_looked_for]
@@ -92,7 +92,7 @@ def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVo
 def _nodes_led_to(
     some: Sequence[g.Pattern], graph: KnowledgeGraph, ways: Mapping[Joined, Sequence[IRI]]
 ) -> Iterator[_Between]:
-    x, node, far, office = map(Variable, ("x", "node", "far", "office"))
+    x, node, far, office = variables("x node far office")
     together = defaultdict[tuple[Joined, tuple[IRI, ...]], dict[Term | None, Sequence[IRI]]](dict)
     for way, relations in ways.items():
         *roles, held = way.office or (None,)
@@ -118,7 +118,7 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
 
     :param some: patterns that bind ``?x`` to the items, of each set.
     """
-    x, node, value = map(Variable, ("x", "node", "value"))
+    x, node, value = variables("x node value")
     selects, places = [], list[tuple[int, Step]]()
     for at, own in enumerate(facts):
         for step in [step for step in own if step.direction == "forward" and step.predicate in of.valued]:
@@ -138,7 +138,7 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
 
 def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, direction: Directions) -> None:
     """Add what restrictions say of some classes, as if their predicates led there, and what those above exclude."""
-    x, rule, by, far = map(Variable, ("x", "rule", "by", "far"))
+    x, rule, by, far = variables("x rule by far")
     if terms and graph.held(frozenset((DISJOINT_WITH,))):
         above_it = g.OneOfPredicates(x, (), rule, then=(SUBCLASS_OF,))
         either = g.Union(((g.Fact(rule, DISJOINT_WITH, far),), (g.Fact(far, DISJOINT_WITH, rule),)))
@@ -157,7 +157,7 @@ def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, d
 
 def add_list_owners(terms: tuple[IRI, ...], facts: Ends, ways: tuple[IRI, ...], graph: KnowledgeGraph) -> None:
     """Add what has some terms in its lists, as if it led to these."""
-    x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
+    x, cell, start, p, owner = variables("x cell list p owner")
     rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
     group = (g.Values(x, terms), g.OneOfPredicates(cell, ways, x), rest, g.Fact(owner, p, start))
     head = (x, p, owner)

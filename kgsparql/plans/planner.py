@@ -20,7 +20,7 @@ from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import UNITS, parts_of
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.terms import IRI, Literal, distinct, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative
 from kgsparql.reading.form import Form
@@ -72,7 +72,7 @@ class Planner:
             *doubted[True],
             *(self._leaps(found.how) if isinstance(found.plan, a.SummaryOf) else ()),
         )
-        return replace(found, doubts=tuple(dict.fromkeys(doubts)))
+        return replace(found, doubts=distinct(doubts))
 
     def _without_named(self, found: PlannedReading) -> PlannedReading:
         """Leave out of what is found who is named, where others are asked for: who else plays for Ann's club."""

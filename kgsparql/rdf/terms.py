@@ -295,7 +295,7 @@ def spellings(term: IRI | Literal) -> tuple[str, ...]:
             other = f"{float(term.value):.15g}"
     elif kind in {"date", "dateTime"}:
         other = term.value.replace("-0", "-", 1) if term.value.startswith("-0") else ""
-    return tuple(dict.fromkeys((term.value, other or term.value)))
+    return distinct((term.value, other or term.value))
 
 
 class PrefixMap:

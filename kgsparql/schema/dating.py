@@ -21,6 +21,7 @@ from kgsparql.rdf.terms import (
     BlankNode,
     Literal,
     Term,
+    distinct,
     grouped,
     iris_in,
     local_name,
@@ -52,7 +53,7 @@ class Dates:
     def __or__(self, other: Dates) -> Dates:
         """Make the dates by either."""
         each = zip((self.began, self.over, self.at), (other.began, other.over, other.at), strict=True)
-        return Dates(*(tuple(dict.fromkeys((*one, *more))) for one, more in each))
+        return Dates(*(distinct((*one, *more)) for one, more in each))
 
 
 ITSELF = Dates(at=(PropertyPath(()),))

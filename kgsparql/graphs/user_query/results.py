@@ -17,7 +17,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.oxigraph import names_in, solutions_in
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.rdf.literals import aligned, data_frame, python_value
-from kgsparql.rdf.terms import XSD, Literal, PrefixMap, Term, Triple, printable
+from kgsparql.rdf.terms import XSD, Literal, PrefixMap, Term, Triple, distinct, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +134,7 @@ class QueryResult:
         if self.form not in {"CONSTRUCT", "DESCRIBE"}:
             return ()
         with _term_errors():
-            return tuple(dict.fromkeys(quad.triple for quad in ox.parse(self.content, ox.RdfFormat.N_TRIPLES)))
+            return distinct(quad.triple for quad in ox.parse(self.content, ox.RdfFormat.N_TRIPLES))
 
 
 def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = None) -> bytes:  # noqa: A002

@@ -342,9 +342,7 @@ class _Reader:
 
         Only in an ontology: where things are of classes, a payment is no `payment status`.
         """
-        if not self.is_ontology:
-            return ""
-        if not self.related:
+        if self.is_ontology and not self.related:
             kinds = [(kind, name_words(IRI(iri))) for iri, kind in self.kinds.items()]
             self.related = {name[-1] for kind, name in kinds if kind == "predicate" and name}
             self.called = {" ".join(name) for kind, name in kinds if kind == "class"}
