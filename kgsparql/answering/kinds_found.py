@@ -300,12 +300,10 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     x, kind, rule, by, far = g.variables("x kind rule by far")
     read = EXISTENTIAL if session.graph.is_embedded and session.vocabulary.restricted else ()
     left = tuple(predicate for predicate in RESTRICTED_TO if predicate not in read)
-    far_by_any = g.OneOfPredicates(rule, RESTRICTED_TO, far)
-    own = (g.Fact(x, SUBCLASS_OF, rule), g.OneOfPredicates(rule, left, far))
-    alike = (g.Fact(x, EQUIVALENT_CLASS, rule), far_by_any)
-    above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
-    inherited = (above, g.Fact(kind, SUBCLASS_OF, rule), far_by_any)
-    group = (g.Values(x, terms), g.Union((own, alike, inherited)), g.Fact(rule, ON_PROPERTY, by))
+    above = g.OneOfPredicates(x, (), kind, then=(SUBCLASS_OF,))
+    own = (above, g.Fact(kind, SUBCLASS_OF, rule), g.OneOfPredicates(rule, left, far))
+    alike = (g.Fact(x, EQUIVALENT_CLASS, rule), g.OneOfPredicates(rule, RESTRICTED_TO, far))
+    group = (g.Values(x, terms), g.Union((own, alike)), g.Fact(rule, ON_PROPERTY, by))
     found = g.found(session.graph, "restrictions", (x, by, far), group, limit=_RESTRICTIONS)
     names = session.compared_labels([term for one in found for term in one.values()])
     asked = roots_of([session.masked_question]) - roots_of(session.asked.language.function_words)
@@ -316,38 +314,6 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
             (name,) = session.labels([one["x"]]).values()
             yield not_all(f"OWL restrictions of {name!r} are not read")
             return
-
-
-def is_undone_by_more(plan: a.Plan) -> bool:
-    """Tell whether a plan counts or denies something, so that one thing more would make it wrong."""
-    return any(parts_of(plan, a.Count, a.HowMany, a.Lacks, a.Minus))
-
-
-def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
-    """Doubt that a plan of an ontology finds all, where a class has from those above it alone what is looked for."""
-    own, named = session.vocabulary, terms_in(plan)
-    steps = tuple(sorted(own.restricted & named, key=str))
-    if not (own.is_ontology and steps):
-        return
-    terms = tuple(term for term in iris_in(named) if term not in own.restricted)
-    classes = tuple(part.of for part in parts_of(plan, a.Instances))
-    x, kind, by, top, end = g.variables("x kind by top end")
-    is_told = len(terms) > 1  # what is looked for, and of what
-
-    def leads(subject: g.Variable, name: str) -> tuple[g.Pattern, ...]:
-        rule, far = g.Variable(f"{name}_rule"), g.Variable(f"{name}_far") if is_told else end
-        stated = (g.Fact(subject, SUBCLASS_OF, rule), g.Fact(rule, ON_PROPERTY, by))
-        below = g.OneOfPredicates(far, (), end, then=(SUBCLASS_OF,))
-        return (*stated, g.OneOfPredicates(rule, EXISTENTIAL, far), *((below,) if is_told else ()))
-
-    below = (g.Values(top, classes), g.OneOfPredicates(x, (), top, then=(SUBCLASS_OF,)))
-    asked = g.Union(((g.Values(x, tuple(one for one in terms if one not in classes)),), below))
-    where = (g.Values(by, steps), *((g.Values(end, terms),) if is_told else ()), asked)
-    above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
-    group = (*where, above, *leads(kind, "above"), g.NotExists(leads(x, "own")))
-    for one in g.found(session.graph, "inherited", (x,), group, limit=1):
-        (name,) = session.labels([one["x"]]).values()
-        yield not_all(f"OWL restrictions of {name!r} are not read")
 
 
 def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) -> NDArray[np.floating]:

@@ -15,8 +15,6 @@ from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.kinds_found import (
     class_gaps,
-    inheritance_gaps,
-    is_undone_by_more,
     restriction_gaps,
     unused_words,
 )
@@ -230,12 +228,6 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
         unlike += unused_words(made, session) if made.status in {"answered", "not_in_graph"} else ()
         is_none = made.status == "answered" and {one.label for one in made.best} <= {"false", "0"}
         unlike += restriction_gaps(session) if is_none or made.status == "not_in_graph" else ()
-        plan = None if found.computed is None else found.computed.plan
-        above = () if plan is None else tuple(inheritance_gaps(plan, session))
-        if plan is not None and is_undone_by_more(plan):
-            unlike += above
-        elif above and made.status == "answered":  # a list is right as far as it goes
-            made = replace(made, notes=(*made.notes, *(Note("inherited", one.text) for one in above)))
     gaps = (*made.gaps, *unlike) if is_whole else None
     signals = signals_of(support, gaps, made.best, is_computed=made.computed is not None)
     confidence = 0.0 if made.status == "no_entity" else own.probability(signals)

@@ -247,7 +247,7 @@ class PlanCompiler:
         return tuple(group)
 
     def _said_of(self, subject: Variable, far: Variable, step: Step, is_last: bool, unit: Variable | None) -> Group:
-        """A step, in an ontology also as its restrictions say it: of a class, that each thing of it has some such.
+        """A step, in an ontology also as restrictions say it of a class or one above: each thing of it has some such.
 
         Who has tuna has fish, of which it is a kind. As evidence, plans name both: ``KnownGraph.with_kinds_below``.
 
@@ -275,13 +275,13 @@ class PlanCompiler:
         if by not in vocabulary.restricted:
             of_it = (g.Optional(self.any_of(subject, beside, unit or self.new("u"))),) if beside else ()
             return (self.fact(subject, by, far), *of_it)
-        rule, direct = self.new("r"), self.any_of(subject, (by,), far)
-        above = (self.fact(subject, SUBCLASS_OF, rule), self.fact(rule, ON_PROPERTY, by))
+        kind, rule, direct = self.new("i"), self.new("r"), self.any_of(subject, (by,), far)
+        stated = (self.fact(kind, SUBCLASS_OF, rule), self.fact(rule, ON_PROPERTY, by))
         if self.facts is None and step.is_inverse:
             to: Group = (g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)),)
         else:
             to = self.any_of(rule, EXISTENTIAL, far)
-        return (g.Union((direct, (*above, *to))),)
+        return (g.Union((direct, (*self._or_above(subject, kind), *stated, *to))),)
 
     def joined_by(self, ways: Sequence[Joined], node: Variable, subject: Variable, far: Variable) -> Group:
         """What nodes join two things; of two that are joined by one predicate, neither is the other."""
