@@ -138,14 +138,13 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
 
 def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, direction: Directions) -> None:
     """Add what restrictions say of some classes, as if their predicates led there, and what those above exclude."""
-    x, kind, rule, by, far = variables("x kind rule by far")
+    x, rule, by, far = variables("x rule by far")
     if terms and graph.held(frozenset((DISJOINT_WITH,))):
         above_it = g.OneOfPredicates(x, (), rule, then=(SUBCLASS_OF,))
         either = g.Union(((g.Fact(rule, DISJOINT_WITH, far),), (g.Fact(far, DISJOINT_WITH, rule),)))
         for found in g.found(graph, "disjoint", (x, far), (g.Values(x, terms), above_it, either), limit=MOST_OF_EACH):
             facts[Step(DISJOINT_WITH)][found["x"]].add(found["far"])
-    inherited = g.OneOfPredicates(x, (), kind, then=(SUBCLASS_OF,))
-    said = (inherited, g.Fact(kind, SUBCLASS_OF, rule), g.Fact(rule, ON_PROPERTY, by))
+    said = (g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(x, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,)))
     for way, near, end in (("forward", x, far), ("inverse", far, x)):
         if way in directions(direction) and terms:
             above = () if way == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too

@@ -275,13 +275,14 @@ class PlanCompiler:
         if by not in vocabulary.restricted:
             of_it = (g.Optional(self.any_of(subject, beside, unit or self.new("u"))),) if beside else ()
             return (self.fact(subject, by, far), *of_it)
-        kind, rule, direct = self.new("i"), self.new("r"), self.any_of(subject, (by,), far)
-        stated = (self.fact(kind, SUBCLASS_OF, rule), self.fact(rule, ON_PROPERTY, by))
+        rule = self.new("r")
+        above = (*self._repeated(subject, rule, SUBCLASS_OF), self.fact(rule, ON_PROPERTY, by))
         if self.facts is None and step.is_inverse:
             to: Group = (g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)),)
         else:
             to = self.any_of(rule, EXISTENTIAL, far)
-        return (g.Union((direct, (*self._or_above(subject, kind), *stated, *to))),)
+        # Oxigraph reads both arms of a union anew for each row, in the worst order.
+        return (g.Union((self.any_of(subject, (by,), far), (*above, *to))),) if by in vocabulary.stated else above + to
 
     def joined_by(self, ways: Sequence[Joined], node: Variable, subject: Variable, far: Variable) -> Group:
         """What nodes join two things; of two that are joined by one predicate, neither is the other."""

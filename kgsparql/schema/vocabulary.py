@@ -52,6 +52,7 @@ class GraphVocabulary:
     :param is_ontology: OWL says by restrictions what its classes have, and no thing is of such a class, or nothing is
         of any class: classes are the things that are asked about.
     :param restricted: of an ontology, the predicates that restrictions are on.
+    :param stated: those of them that triples have, too.
     :param relations: of predicates, by which other steps what they say is stated: what is below them, and back.
     :param valued: of predicates that lead to nodes which stand for a value, the one from there to the value.
     :param amounts: what the numbers of predicates are in.
@@ -72,6 +73,7 @@ class GraphVocabulary:
     labels: tuple[IRI, ...] = LABELS
     is_ontology: bool = False
     restricted: frozenset[IRI] = frozenset()
+    stated: frozenset[IRI] = frozenset()
     populated: frozenset[IRI] = frozenset()
     relations: Mapping[IRI, tuple[Step, ...]] = field(default_factory=dict, compare=False)
     implied: Mapping[Step, tuple[Step, ...]] = field(default_factory=dict, compare=False)
@@ -283,14 +285,16 @@ def _read_ontology(graph: KnowledgeGraph) -> GraphVocabulary:
     said = g.Select((own,), (g.Fact(x, RDF_TYPE, own),), distinct=True, limit=_MOST_READ)
     above = g.OneOfPredicates(own, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,))
     on, kinds_above = g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)
-    restricted = g.found(graph, "restricted", (by,), (on, kinds_above), distinct=True, limit=_MOST_READ)
-    if not restricted or g.found(graph, "populated", (own,), (said, above, on), limit=1):
+    rules = g.found(graph, "restricted", (by,), (on, kinds_above), distinct=True, limit=_MOST_READ)
+    if not rules or g.found(graph, "populated", (own,), (said, above, on), limit=1):
         return GraphVocabulary()
     each = (said, g.OneOfPredicates(own, (), kind, then=(SUBCLASS_OF,)))
     kinds = g.found(graph, "kinds", (own, kind), each, limit=BOUND)
     of_things = [one for one in kinds if not str(getattr(one["own"], "value", "")).startswith(OF_ONTOLOGIES)]
+    restricted = frozenset(iris_in(one["by"] for one in rules))
     return GraphVocabulary(
         is_ontology=True,
-        restricted=frozenset(iris_in(one["by"] for one in restricted)),
+        restricted=restricted,
+        stated=frozenset(graph.held(restricted)),
         populated=frozenset(iris_in(one["kind"] for one in of_things)),
     )
