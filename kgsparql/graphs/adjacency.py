@@ -133,8 +133,9 @@ class Adjacency:
         counts = self.degrees(np.arange(len(self.about))).astype(np.int64)
         walked = np.minimum(np.diff(self.starts.astype(np.int64)) - left_out, MAX_DEGREE)
         counts = np.where((counts < MAX_DEGREE) | (left_out == 0), counts - left_out, walked)[: self.iris]
-        for number, count in enumerate(counts.tolist()):
-            yield self._name_of(number).decode(), count
+        names, ends = self.names.data, self.name_starts[1:].tolist()
+        for start, end, count in zip([0, *ends], ends, counts.tolist(), strict=False):
+            yield str(names[start:end], "utf-8"), count
 
     def term(self, number: int) -> IRI | BlankNode:
         """Return the term with a number."""

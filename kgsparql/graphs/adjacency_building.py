@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from itertools import count, islice
+from collections.abc import Iterable, Iterator
+from itertools import compress, count, repeat
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple, TypeAlias
@@ -43,7 +43,8 @@ from kgsparql.storage.files import (
 Array: TypeAlias = npt.NDArray[Any]
 
 _WAIT_S = 600.0
-_BLOCK = 20_000  # triples that are looked at together
+_BLANK = b"\xff"  # is in no UTF-8
+_BLOCK = 1 << 21  # bytes of triples that are looked at together
 
 
 def build_adjacency(store: ox.Store, revision: Revision, progress: Progress | None) -> Adjacency | None:
@@ -86,18 +87,16 @@ class _Triples(NamedTuple):
 def _read_triples(store: ox.Store, progress: Progress | None) -> _Triples:
     terms, predicates = defaultdict[bytes, int](count().__next__), dict[bytes, int]()
     edges, literals = [array("I"), array("I"), array("I")], [array("I"), array("I"), array("q")]
-    objects: tuple[tuple[list[array[int]], Callable[[bytes], int]], ...] = (literals, hash), (edges, terms.__getitem__)
     total, done = len(store) if progress else 0, 0
-    for predicate, block in _blocks_of(store):
+    for predicate, starts, far in _blocks_of(store):
         number = predicates.setdefault(predicate, len(predicates))
-        split: tuple[list[list[bytes]], list[list[bytes]]] = [], []
-        for row in block:
-            split[row[1][0] in b"<_"].append(row)
-        for rows, ((subjects, by, ends), number_of) in zip(split, objects, strict=True):
-            subjects.extend(terms[subject] for subject, _ in rows)
-            by.extend([number] * len(rows))
-            ends.extend(number_of(end) for _, end in rows)
-        done += len(block)
+        are_edges = [term[0] in b"<_" for term in far]
+        parts = (edges, are_edges, terms.__getitem__), (literals, [not one for one in are_edges], hash)
+        for (subjects, by, ends), kept, number_of in parts:
+            subjects.extend(map(terms.__getitem__, compress(starts, kept)))
+            ends.extend(map(number_of, compress(far, kept)))
+            by.extend(repeat(number, len(ends) - len(by)))
+        done += len(far)
         if progress is not None:
             progress("reading triples", min(done, total), total)
     if any(term.startswith(b"<<") for term in terms):
@@ -105,7 +104,7 @@ def _read_triples(store: ox.Store, progress: Progress | None) -> _Triples:
     return _Triples(terms, predicates, edges, literals)
 
 
-def _blocks_of(store: ox.Store) -> Iterator[tuple[bytes, list[list[bytes]]]]:
+def _blocks_of(store: ox.Store) -> Iterator[tuple[bytes, list[bytes], list[bytes]]]:
     """Read subjects and objects a predicate at a time: the engine looks up two terms for each triple, and not three."""
     try:
         found: Any = store.query(Query.load("index_predicates").text, use_default_graph_as_union=True)
@@ -116,17 +115,16 @@ def _blocks_of(store: ox.Store) -> Iterator[tuple[bytes, list[list[bytes]]]]:
                 results.serialize(lines, ox.QueryResultsFormat.TSV)
                 lines.seek(0)
                 next(lines)  # the names of the columns
-                while block := [line.rstrip(b"\n").split(b"\t") for line in islice(lines, _BLOCK)]:
-                    yield str(predicate).encode(), block
+                while block := lines.read(_BLOCK) + lines.readline():
+                    terms = block.replace(b"\n", b"\t").split(b"\t")
+                    yield str(predicate).encode(), terms[:-1:2], terms[1::2]
     except (RuntimeError, ValueError, SyntaxError) as error:
         raise StoreError(f"the triples cannot be read: {error}") from error
 
 
 def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
     """Write each array into a file; return what is said of them beside."""
-    names = sorted(read.terms, key=lambda term: (term[:1] == b"_", term[1:-1] if term[:1] == b"<" else term))
-    predicates = sorted(read.predicates, key=lambda predicate: predicate[1:-1])
-    rank, place = _ranks_of(read.terms, names), _ranks_of(read.predicates, predicates)
+    (names, rank), (predicates, place) = map(_in_order, (read.terms, read.predicates))
     s, p, o = (np.frombuffer(column, column.typecode) for column in read.edges)
     s, p, o = rank[s], place[p], rank[o]
     here, others, steps = _distinct_rows(np.append(s, o), np.append(o, s), np.append(2 * p, 2 * p + 1))
@@ -139,7 +137,7 @@ def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
         typed = p == place[type_number]
         kinds = [rank[own] for kind in CLASS_KINDS if (own := read.terms.get(str(kind).encode())) is not None]
         about[np.append(o[typed], s[typed & np.isin(o, kinds)])] |= IS_CLASS
-    texts = [term[1:-1] if term[:1] == b"<" else term[2:] for term in names]
+    texts = [name.removeprefix(_BLANK) for name in names]
     step_type = next(kind for kind in ("u1", "<u2", "<u4") if 2 * len(predicates) <= 1 << 8 * int(kind[-1]))
     arrays = {
         "names": np.frombuffer(b"".join(texts), "u1"),
@@ -150,17 +148,19 @@ def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
     for name in ARRAYS:
         np.save(made / name, arrays[name])
     return {
-        "predicates": [predicate[1:-1].decode() for predicate in predicates],
-        "iris": sum(term[:1] == b"<" for term in names),
+        "predicates": [predicate.decode() for predicate in predicates],
+        "iris": sum(name[:1] != _BLANK for name in names),
         "sizes": sizes_of(made, made.iterdir()),
     }
 
 
-def _ranks_of(numbers: dict[bytes, int], in_order: list[bytes]) -> Array:
-    """Return the place of each number in an order."""
-    ranks = np.empty(len(numbers), np.uint32)
-    ranks[[numbers[one] for one in in_order]] = np.arange(len(numbers))
-    return ranks
+def _in_order(terms: Iterable[bytes]) -> tuple[list[bytes], Array]:
+    """Sort the names of terms, those of blank nodes last and marked; return them, and the place of each term."""
+    names = [term[1:-1] if term[:1] == b"<" else _BLANK + term[2:] for term in terms]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    places = np.empty(len(order), np.uint32)
+    places[order] = np.arange(len(order))
+    return [names[number] for number in order], places
 
 
 def _starts_of(counts: Array) -> Array:

@@ -77,7 +77,7 @@ def label_index(
     if (built := open_label_index(directory, embedder=embedder)) is not None:
         return built
     try:
-        rows = read_labels(graph, progress=progress, cancel=cancel)
+        rows = Gathered(LabelRow, read_labels(graph, progress=progress, cancel=cancel))
     except LimitError:
         if not graph.is_remote:
             raise
@@ -376,7 +376,7 @@ def _opened_index(directory: Path, manifest: Mapping[str, Any], embedder: Embedd
 
 
 def _kept_index(
-    graph: KnowledgeGraph, directory: Path, read: Callable[[], Gathered[LabelRow]], embedder: Embedder | None,
+    graph: KnowledgeGraph, directory: Path, read: Callable[[], Iterable[LabelRow]], embedder: Embedder | None,
     progress: Progress, *, wait_s: float = 0.0,
 ) -> Json:  # fmt: skip
     """Build an index; none of the steps is done twice, so that a run which was stopped goes on; return its manifest."""
@@ -385,16 +385,14 @@ def _kept_index(
     tables = Tables(directory)
     with writer_lock(directory, wait_s=wait_s):
         remove_leftovers(directory)
-        manifest, rows = tables.manifest(), None
+        manifest = tables.manifest()
         if manifest is None:
-            rows = read()
-            progress("indexing labels", len(rows), len(rows))
             name = f"labels_{table_tag()}"
-            counts = tables.put_blob(name, partial(pack, rows))
+            counts = tables.put_blob(name, partial(pack, read()))
             manifest = {"labels": name, "vectors": {}, **counts, "made_of": made_of}
             tables.publish(manifest)
         if embedder is not None and embedder.name not in manifest["vectors"]:
-            texts = sorted({row.text for row in (read() if rows is None else rows)})
+            texts = sorted({row.text for row in PackedLabels(tables.blob(manifest["labels"])).rows()})
             name = _vector_table(embedder.name, texts)
             _drop_leftovers(tables, manifest, also=name)
             manifest["vectors"][embedder.name] = _embedded_texts(tables, name, texts, embedder, progress)

@@ -25,6 +25,7 @@ EXACT_NUMBERS = frozenset(
 FLOATS = frozenset((f"{XSD}double", f"{XSD}float"))
 NUMBERS = EXACT_NUMBERS | FLOATS
 """The datatypes of numbers."""
+_OF_DATES, _BOOLEAN = (f"{XSD}date", f"{XSD}gYear"), f"{XSD}boolean"
 _TIME_TYPES = ("dateTime", "date", "time", "duration", "dayTimeDuration", "yearMonthDuration")
 RESPELT = EXACT_NUMBERS | {f"{XSD}{name}" for name in _TIME_TYPES}
 """The datatypes of what the engine writes in its own way, where the spelling of a file may say more: 1.10, 01234."""
@@ -35,8 +36,7 @@ def literal_kind(value: Literal) -> OneOf["number", "boolean", "date", "text"]:
     name = value.datatype.value
     if name in NUMBERS:
         return "number"
-    is_date = name.startswith((f"{XSD}date", f"{XSD}gYear"))
-    return "date" if is_date else "boolean" if name == f"{XSD}boolean" else "text"
+    return "date" if name.startswith(_OF_DATES) else "boolean" if name == _BOOLEAN else "text"
 
 
 def plain_text(value: Literal) -> str:

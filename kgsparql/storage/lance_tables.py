@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from kgsparql.errors import StoreError
+from kgsparql.errors import KgsparqlError, StoreError
 from kgsparql.rdf.terms import Json, printable
 from kgsparql.storage.files import (
     are_whole,
@@ -183,7 +183,7 @@ def errors_translated(directory: Path) -> Iterator[None]:
     """Raise errors of LanceDB and of the file system as ours."""
     try:
         yield
-    except StoreError:
+    except KgsparqlError:
         raise
     except (OSError, RuntimeError, ValueError) as error:
         if is_disk_full(error):

@@ -181,7 +181,7 @@ def test_a_load_makes_one_and_a_question_only_to_read_labels(tmp_path: Path, mon
     graph = opened(file)
     assert graph.directory is not None
     assert graph.adjacency_view() is None
-    read_labels(graph)
+    list(read_labels(graph))
     assert graph.adjacency_view() is not None
     load_store(file, tmp_path / "loaded")
     assert open_store(tmp_path / "loaded").adjacency_view() is not None

@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, groupby
-from operator import attrgetter
+from itertools import groupby, starmap
+from operator import attrgetter, itemgetter
 from tempfile import gettempdir
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -57,6 +57,8 @@ REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
 AT_ONCE = 50_000  # rows between which it is asked whether to stop
 
+_ENGLISH = frozenset(("", "mul", "en", "en-"))  # what the tags of English, and of no language, begin with
+_STEP, _DEGREE = attrgetter("step"), attrgetter("degree")
 _SEVERAL, _OF_A_VOCABULARY = 3, 30  # properties that are no predicates, at least; triples for each, at most
 
 _NAMESPACE = re.compile(r".*//.*/([^\W\d_]+)(?:\.\w+)?[/#][^/#]+$")
@@ -70,8 +72,8 @@ _Row = TypeVar("_Row", bound=NamedTuple)
 
 def read_labels(
     graph: KnowledgeGraph, *, progress: Progress = silent, cancel: threading.Event | None = None
-) -> Gathered[LabelRow]:
-    """Read every name in a graph, sorted by IRI and text, in a few queries however large the graph.
+) -> Iterator[LabelRow]:
+    """Yield every name in a graph, sorted by IRI and text, by a few queries however large the graph.
 
     Labels are what the graph's label predicates give; if the graph does not say which these are, the usual ones. Texts
     that are empty or only repeat the IRI are left out, and long ones are cut. Predicates called ``name``, ``label`` or
@@ -79,7 +81,7 @@ def read_labels(
     English, gets the end of its IRI too, if that means something to a person.
     """
     try:
-        return _Reader(graph, progress, cancel or threading.Event()).labels()
+        yield from _Reader(graph, progress, cancel or threading.Event()).labels()
     except EndpointTimeoutError as error:
         raise too_many(graph, "it takes too long") from error
     except EndpointReplyError as error:
@@ -130,7 +132,7 @@ class Gathered(Generic[_Row]):
     def in_order(self, column: str) -> Iterator[_Row]:
         """Yield the rows in the order of a column."""
         select = f"SELECT {', '.join(self._kind._fields)} FROM rows ORDER BY {column}, rowid"  # noqa: S608 - the name of a field
-        yield from map(self._kind._make, self._table.execute(select))
+        yield from starmap(self._kind, self._table.execute(select))
 
 
 class _Read(NamedTuple):
@@ -176,7 +178,7 @@ class _Reader:
     called: set[str] = field(default_factory=set)
     step: int = 0
 
-    def labels(self) -> Gathered[LabelRow]:
+    def labels(self) -> Iterator[LabelRow]:
         graph = self.graph
         sizes = graph.sizes
         triples = {_term_value(predicate): number for predicate, number in (sizes.stated("predicate") or {}).items()}
@@ -189,32 +191,35 @@ class _Reader:
         # The engine counts on one core while this one reads texts.
         counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
         self._read_kinds(triples)
-        to_pages = [predicate for predicate in graph.naming.pages if predicate.value in triples]
-        if to_pages:
+        if to_pages := [predicate for predicate in graph.naming.pages if predicate.value in triples]:
             pages = Query.load("index_pages").bind(predicate=to_pages, other=to_pages)
             self.pages.update(_term_value(solution["page"]) for solution in self._polled_solutions(pages))
         self._read_texts(triples.keys())
-        degrees, by_iri = self._waited_for(counting), attrgetter("iri")
-        parts = self.found.in_order("iri"), degrees.in_order("iri"), map(_Read, sorted(self.kinds))
-        groups = groupby(heapq.merge(*parts, key=by_iri), by_iri)
-        named = (self._rows_of_one(iri, list(found)) for iri, found in groups if iri not in self.nameless)
-        return Gathered(LabelRow, chain.from_iterable(named))
+        degrees = self._waited_for(counting)
+        parts = self.found.in_order("iri"), degrees, map(_Read, sorted(self.kinds))
+        groups = groupby(heapq.merge(*parts), itemgetter(0))
+        self.progress("indexing labels", len(self.found), len(self.found))
+        has_codes = bool(graph.naming.measured)
+        for iri, found in groups:
+            if iri not in self.nameless:
+                yield from self._rows_of_one(iri, list(found), has_codes)
 
-    def _read_degrees(self, used: Collection[str]) -> Gathered[_Read]:
-        """Count in how many triples each IRI is: in an adjacency, whose building takes less time than the query."""
+    def _read_degrees(self, used: Collection[str]) -> Iterable[_Read]:
+        """Count in how many triples each IRI is, in order: by an adjacency, built in less time than the query takes."""
         adjacency = None
         if isinstance(self.graph, OxigraphGraph):
             with suppress(StoreError):  # no place to keep it
                 adjacency = self.graph.built_adjacency(lambda *_: self._poll_s())
         if adjacency is not None:
-            return Gathered(_Read, (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED)))
+            return (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED))
         if self.graph.sizes.are_large:
-            return Gathered(_Read)
+            return ()
         # rdflib compares each triple with all that it is given: those that no triple has double its time.
         unwalked = sorted((predicate for predicate in UNWALKED if predicate.value in used), key=str)
         query = self._counting_query("index_degrees").bind(predicate=unwalked or [RDF_TYPE])
         counts = self._streamed_solutions(query)
-        return Gathered(_Read, (_Read(_term_value(s["entity"]), degree=whole_number(s["triples"])) for s in counts))
+        found = (_Read(_term_value(s["entity"]), degree=whole_number(s["triples"])) for s in counts)
+        return Gathered(_Read, found).in_order("iri")
 
     def _read_kinds(self, used: Mapping[str, int]) -> None:
         for solution in self._polled_solutions(Query.load("index_classes")):
@@ -290,12 +295,13 @@ class _Reader:
         self.step += 1
         for solution in self._polled_solutions(Query.load("index_labels").bind(predicate=[predicate])):
             entity, literal = solution["entity"], solution["text"]
-            named = [(entity.value, role)] if isinstance(entity, IRI) else []
-            named = named if owners is None else owners.get(entity, [])
             if not isinstance(literal, Literal) or literal_kind(literal) != "text":
                 continue
+            named = [(entity.value, role)] if isinstance(entity, IRI) else []
             text, language = clean_text(plain_text(literal)), (literal.language or "").lower()
-            yield from (_Read(iri, self.step, text, language, as_) for iri, as_ in named if text and text != iri)
+            for iri, as_ in named if owners is None else owners.get(entity, ()):
+                if text and text != iri:
+                    yield _Read(iri, self.step, text, language, as_)
 
     def _noted_names(self, names: Iterable[_Read]) -> Iterator[_Read]:
         for read in names:
@@ -305,14 +311,14 @@ class _Reader:
                 self.names_entity = bool(normalised(read.text))
             yield read
 
-    def _rows_of_one(self, iri: str, found: list[_Read]) -> list[LabelRow]:
+    def _rows_of_one(self, iri: str, found: list[_Read], has_codes: bool) -> list[LabelRow]:
         """Make all rows of an IRI, sorted; with the end of an IRI that has no readable name, if it means something."""
         names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
-        term, is_named = IRI(iri), any(row.language[:3] in {"", "mul", "en", "en-"} for row in names)
-        may_be_code = bool(self.graph.naming.measured)
-        if may_be_code or not is_named:
+        is_named = not _ENGLISH.isdisjoint([row.language[:3] for row in names])
+        if has_codes or not is_named:
+            term = IRI(iri)
             name = name_of_code(term) or clean_text(local_name(term))
-            is_code = may_be_code and _ENDS_IN_NUMBER.match(name) is not None  # machine `m3`, by its end
+            is_code = has_codes and _ENDS_IN_NUMBER.match(name) is not None  # machine `m3`, by its end
             may_be = is_code or (not is_named and (not self.names_entity or has_readable_end(name)))
             if may_be and not is_mediator(term) and iri not in self.pages:
                 key = normalised(name)
@@ -320,7 +326,7 @@ class _Reader:
                     names.append(LabelRow(iri, name, key, "derived"))
         if not names:
             return names
-        kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(map(attrgetter("degree"), found)))
+        kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(map(_DEGREE, found)))
         if kind != "entity":  # `inverseOf` is asked for as `inverse of`, `ShipYard` as `shipyard`
             keys = {row.key for row in names}
             forms = [(row, normalised(split_camel_case(row.text))) for row in names]
@@ -393,7 +399,7 @@ def _names_of_one(found: Iterable[_Read]) -> Iterator[LabelRow]:
     """Yield the names that were read of one IRI, each once, without kind and degree."""
     first = dict[tuple[str, str], _Read]()
     labelled_at = None
-    for read in sorted(found, key=attrgetter("step")):
+    for read in sorted(found, key=_STEP):
         key = normalised(read.text)
         if key and first.setdefault((read.text, read.language), read) is read:
             role = cast("Role", read.role or ("label" if labelled_at in {None, read.step} else "alternative"))
