@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
@@ -35,10 +36,11 @@ class NamedWords:
 
     def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
         """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""
-        light: Collection[str] = self.lexicon.fillers
+        light: AbstractSet[str] = self.lexicon.fillers
         if not (said.is_passive or said.preposition):
             acting = {*self.connector.at(said.verb)} - self.lexicon.have_forms
             light = self.lexicon.fillers - {text for text in acting if self.view.predicates_called([text])}
+        light = light | self.lexicon.prepositions if len(said.verb) > 1 else light  # level of training
         return tuple(p for p in said.verb if self.texts[p] not in light)
 
     def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:

@@ -378,7 +378,12 @@ class Restricting(NamedWords):
         return self.all_of(given, each)
 
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
-        """Those whose advisor was born in Bonn."""
+        """Those whose advisor was born in Bonn; whose grain is not rye have another one."""
+        match said.said:
+            case (Predication(is_negated=True, light="be", compared=None) as own,) if given.items is not None:
+                such = self._whose(given, replace(said, said=(replace(own, is_negated=False),)), noun)
+                others = [(one, a.Has(given.items, back(one.path), None)) for one in such]
+                return [replace(one, items=a.Minus(have, one.known)) for one, have in others]
         owned = self.all_of(Denotation(None), said.said)
         rel = Rel(self.positions(noun.chunks), "value", wanted=given, hops=1)
         found = best(new for own in owned for new in met(given, self.connector.connect(own, rel)))

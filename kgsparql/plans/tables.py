@@ -205,7 +205,10 @@ class TablePlanner(NamedWords):
         for one, way in ways:
             measured = start if start is not key or owner is None else Denotation(ends(known, way))
             for option in self.measuring.measures(measured, self.positions(phrase.chunks))[:_TRIED]:
-                if isinstance(option.measure, a.Value):
+                is_number = bool(phrase.chunks) and self.texts[phrase.chunks[0].start] in self.lexicon.count_words
+                if is_number and not way.steps and isinstance(option.measure, a.Value):
+                    yield one.reading(a.SummaryOf(summary, known, option.measure))  # the number per prize
+                elif isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.path.steps))
                     measure = summarised(summary, option.measure, path)
                     yield one.reading(_table(known, measure, _COLUMN), option.score, Match(_COLUMN, path))
@@ -272,7 +275,8 @@ class TablePlanner(NamedWords):
             is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
             stands = is_name and self.lexicon.id_words.isdisjoint(texts)  # a name, without a predicate, is in its row
             found = self._columns_of_group(known, texts) or [self._column(known, texts, is_name=is_name)]
-            bare = [text for text in texts if text not in self.lexicon.measure_words]  # the phone number: the phone
+            own_words = others if is_name else texts  # the baker ids of bakers: their ids
+            bare = [text for text in own_words if text not in self.lexicon.measure_words]  # the phone number: the phone
             found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
             found = found if any(found) else [self._column_of_reached(key, noun, positions)]
             made |= {one.name: one for one in found if one is not None}

@@ -51,6 +51,8 @@ _UNPRINTABLE = re.compile(
 )
 _ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # everything except letters, digits and symbols
 _OF_COLUMN = re.compile("([a-z]{3,})(id|name|code|type|no|number|date|year)")
+_BEFORE_NAME = frozenset({"full", "first", "last", "birth"})  # in such names, whatever the table
+_NUMBER_OF = re.compile("^(num|no|nr)(?=[_ ]of[_ ])")
 _CAMEL = re.compile(
     r"(?<!\bMc)(?<=[a-z0-9])(?=[A-Z][a-z]{2})"  # before a word of three letters, but for Scottish names
     r"|(?:(?<=[a-z]{2})|(?<=[a-z][A-Z][a-z]))(?=[A-Z][a-z])"  # of two, which in NaCl is no word
@@ -196,14 +198,15 @@ def local_name(term: IRI) -> str:
     'New York NY'
     >>> local_name(IRI("https://example.org/"))
     'example.org'
-    >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airportcode", "airportno", "genotype")]
-    ['airport code', 'airport number', 'genotype']
+    >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airportno", "fullname", "num_of_gates")]
+    ['airport number', 'full name', 'number of gates']
     """
     value = term.value.rstrip("/#")
     before, _, tail = value.rpartition("#") if value.rfind("#") > value.rfind("/") else value.rpartition("/")
     tail = tail or value
     if tail == value:
         tail = value.rsplit(":", 1)[-1] or value
+    tail = _NUMBER_OF.sub("number", tail)
     parted = _parted_name(tail, before.rpartition("/")[2])
     return parted or split_camel_case(unquote(tail).replace("_", " ").strip()) or value
 
@@ -213,7 +216,7 @@ def _parted_name(name: str, table: str) -> str:
     if (found := _OF_COLUMN.fullmatch(name)) is None:
         return ""
     tables = (re.sub("ies$", "y", word) for word in re.split("[_-]", table.lower()))
-    is_of_it = any(word.startswith(found[1]) for word in tables)
+    is_of_it = found[1] in _BEFORE_NAME or any(word.startswith(found[1]) for word in tables)
     return f"{found[1]} {'number' if found[2] == 'no' else found[2]}" if is_of_it else ""
 
 

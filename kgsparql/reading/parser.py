@@ -226,7 +226,12 @@ def _in_place(one: Restriction, old: Predication, new: Predication) -> Restricti
 def _with_each(question: Form) -> Form:
     """Note of what something is asked one by one; of ``name every film``, the films are what is asked for."""
     each = next((phrase for phrase in question.phrases if phrase.is_each), question.each)
-    parts = question.phrase.parts
+    parts, whole = question.phrase.parts, question.phrase.of or question.phrase
+    kinds = whole.head.classes if whole.head is not None and whole is not each else ()
+    if each is not None and each.head is not None and kinds and each.head.classes == kinds and question.columns:
+        columns = (replace(own, of=None) if own.of is each else own for own in question.columns if own is not each)
+        own = () if whole is question.phrase else (replace(question.phrase, of=None),)
+        return replace(question, phrase=whole, columns=(*own, *columns), each=None)  # those in Ulm, the name of each
     if parts and each is not None and all(part.of is not None and part.of.is_each for part in parts):
         question = replace(question, columns=parts, phrase=each)  # the name and the price of every film
     if parts and not parts[0].is_theirs and all(part.is_theirs for part in parts[1:]):
@@ -363,6 +368,7 @@ class _Tagger:
             return None
         texts = self.texts[at:end]
         openers = own.determiners | own.have_forms | own.question_words.keys() | {own.possessive}
+        openers |= own.summaries.keys() | own.superlatives.keys() | own.and_words
         is_opened = at > 0 and self.texts[at - 1] in openers
         is_joined = not own.function_words.isdisjoint(texts) or own.is_verb(texts[0])
         if (is_joined and not is_opened) or (texts[-1] in own.prepositions and end < self.length):

@@ -153,6 +153,8 @@ class ValueFinder:
             at, group = at + 1, Decimal(1)
         elif text in own.indefinites and is_compared and own.units.keys() & {behind, f"{behind}s"}:
             return Decimal(1), at + 1  # than a tonne
+        elif text in own.indefinites and is_compared and behind in own.single_words:
+            return Decimal(1), at + 2
         while at < len(texts):
             number, times = own.numbers.get(texts[at]), own.multipliers.get(texts[at])
             is_and = texts[at] in own.and_words and group % _HUNDRED == 0 and group > 0
