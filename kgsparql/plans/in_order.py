@@ -10,6 +10,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation
 from kgsparql.plans.measuring import MeasureFit
 from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.reading.clauses import Superlative
 
 
@@ -47,6 +48,11 @@ class Ordering:
         measuring, texts = self.phrases.measuring, self.phrases.texts
         if not order.words:
             return measuring.measures(given, (), order.measures)
+        if isinstance(given.items, a.Ends) and not given.items.path.last_step.is_inverse:
+            last, said = given.items.path.last_step, {root(texts[p]) for p in order.words}
+            kind = self.phrases.view.profiler.at_ends(last.predicate).kind
+            if kind != "item" and said <= self.phrases.fit.label_roots(last.predicate):  # the ids, ordered by id
+                return [MeasureFit(1.0, a.Value(PropertyPath((last.reversed, last)), kind))]
         if found := measuring.measures_at(given, order.words, order.measures, counts=False):
             return found
         rest = [p for p in order.words if texts[p] not in self.phrases.lexicon.count_words]

@@ -114,11 +114,11 @@ class Measuring(NamedWords):
         found = [one for uses in ways for one in self._measures(items, uses, texts, hints)]
         if counts:
             found += [one for uses in ways for one in self._counts(items, uses, texts, among)]
-        if not found and (by_verb := self._measured_by(positions)):
+        if not found and (by_verb := self.measured_by(positions)):
             return self.measures(given, (), by_verb)
         return sorted(found, key=lambda one: (-one.score, str(one.measure)))
 
-    def _measured_by(self, positions: Sequence[int]) -> list[str]:
+    def measured_by(self, positions: Sequence[int]) -> list[str]:
         """Words for what verbs measure: how long it takes, what it weighs."""
         said = {root(self.texts[position]) for position in positions}
         return [word for verb, own in self.lexicon.verb_measures.items() if root(verb) in said for word in own]
@@ -308,7 +308,7 @@ class Measuring(NamedWords):
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
-        positions, by_verb = self.positions(phrase.chunks), self._measured_by(said.verb)
+        positions, by_verb = self.positions(phrase.chunks), self.measured_by(said.verb)
         verbs = self.positions_of_verb(said)
         best = replace(best, measures=tuple(one for one in best.measures if one in by_verb) or best.measures)
         if self.question.asks == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest

@@ -62,7 +62,7 @@ class TablePlanner(NamedWords):
 
     def _with_columns_asked(self, found: PlannedReading) -> PlannedReading:
         """A table of numbers with what is asked for besides: `show the shop name as well`."""
-        table, columns = found.plan, self.columns
+        table, columns = found.plan, [one for one in self.columns if not self._is_counted(one)]
         if not columns or not isinstance(table, a.ItemTable):
             return found
         beside = self._columns(Denotation(table.items), columns, names_stand=True)
@@ -137,6 +137,8 @@ class TablePlanner(NamedWords):
     def _counted(self, key: Denotation, each: NounPhrase, phrase: NounPhrase) -> Iterator[tuple[Denotation, a.Measure]]:
         """What is counted of each item of a set, along a path that is said or goes without saying."""
         said = first_of(one for one in phrase.restrictions if isinstance(one, Predication) and _has(one, each))
+        if said is None and phrase.of is each:  # how many of each
+            said, phrase = Predication(light="have", subject=each), replace(phrase, of=None, of_form="")
         if said is None:
             return
         rest = tuple(one for one in phrase.restrictions if one is not said)
@@ -277,6 +279,10 @@ class TablePlanner(NamedWords):
             found = self._columns_of_group(known, texts) or [self._column(known, texts, is_name=is_name)]
             own_words = others if is_name else texts  # the baker ids of bakers: their ids
             bare = [text for text in own_words if text not in self.lexicon.measure_words]  # the phone number: the phone
+            if self._is_counted(noun) and noun.of is not None:  # how many there are is no id of theirs
+                counting = self.lexicon.count_words
+                found = [one for one in found if one is not None and not counting.isdisjoint(one.name.split())]
+                bare = texts
             found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
             found = found if any(found) else [self._column_of_reached(key, noun, positions)]
             made |= {one.name: one for one in found if one is not None}
@@ -301,10 +307,9 @@ class TablePlanner(NamedWords):
     def _column_counted(self, key: Denotation, noun: NounPhrase) -> a.Column | None:
         """How many of something each of the items has, as a column: `the number of concerts`."""
         of = noun.of
-        chunk = noun.chunks[0].text if len(noun.chunks) == 1 else ""
-        if chunk not in self.lexicon.count_words or of is None:
-            return None
-        name = f"{chunk} of {of.head.text}" if of.head is not None else chunk
+        if of is None or not self._is_counted(noun) or (of.head and key.classes.intersection(of.head.classes)):
+            return None  # people of each person
+        name = f"number of {of.head.text}" if of.head is not None else "number"
         for thing in self.phrases.settled(of)[:_COUNTED]:
             if (path := _way_back(key.known, thing.items)) is not None:
                 return a.Column(name, a.HowMany(path, thing.items), optional=True)
@@ -314,6 +319,11 @@ class TablePlanner(NamedWords):
         options = self.measuring.measures_at(key, self.positions(of.chunks))
         counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
         return first_of(a.Column(name, measure, optional=True) for measure in counts)
+
+    def _is_counted(self, noun: NounPhrase) -> bool:
+        """Whether a noun is how many there are: `the number of concerts`, `how many concerts`, `the count`."""
+        counting = self.lexicon.count_words | self.lexicon.amounts
+        return len(noun.chunks) == 1 and noun.chunks[0].text.lower() in counting
 
     def _is_key(self, noun: NounPhrase) -> bool:
         """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
@@ -369,6 +379,31 @@ class TablePlanner(NamedWords):
 
     # --- in which order, and with what was measured
 
+    def _with_value(self, found: PlannedReading, plan: a.ItemSet | a.ItemTable) -> PlannedReading:
+        """The same with what was measured: `the most common colour, and how many cars have it`."""
+        if isinstance(plan, a.Ends):  # the name of the one with the most
+            last = plan.path.last
+            value = a.Value(plan.path, self.view.profiler.at_ends(last).kind)
+            plan = a.ItemTable(plan.start, (a.Column(self.fit.text(last), value),), shows_items=False)
+        items = plan.items if isinstance(plan, a.ItemTable) else plan
+        kept = first_of(own for own in parts(items) if isinstance(own, a.Top | a.Where))
+        if kept is None or isinstance(kept.measure, a.Constant):
+            return found.doubted(uncomputed("", "how many"))
+        found = found.doubted(*left_out_at(self._not_measured(kept.measure)))
+        name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
+        if isinstance(plan, a.ItemTable):
+            return replace(found, plan=replace(plan, columns=(*plan.columns, a.Column(name, kept.measure))))
+        return replace(found, plan=_table(plan, kept.measure, name))
+
+    def _not_measured(self, measure: a.Measure) -> Iterator[int]:
+        """The words of what is asked for at the end that neither the question has before nor what was measured."""
+        at, path = self.question.measured, getattr(measure, "path", None)
+        known = {*map(root, self.texts[: min(at, default=0)])} | (self.fit.label_roots(path.last) if path else set())
+        for position in at:
+            hints = self.measuring.measured_by([position])
+            if root(self.texts[position]) not in known and not (path and self.fit.hinted(path.last, hints)):
+                yield position
+
     def as_asked(self, found: PlannedReading) -> PlannedReading:
         """The same in the order that is asked for, and with what was measured where that is asked for, too; rounded."""
         digits, order = self.question.digits, self.question.order
@@ -389,12 +424,8 @@ class TablePlanner(NamedWords):
             found = found.doubted(uncomputed("", "rounding"))
         found = self._with_its_columns(found)
         plan = found.plan
-        if self.question.asks_value and isinstance(plan, a.ItemSet):
-            kept = first_of(own for own in parts(plan) if isinstance(own, a.Top | a.Where))
-            if kept is None or isinstance(kept.measure, a.Constant):
-                return found.doubted(uncomputed("", "how many"))
-            name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
-            return replace(found, plan=_table(plan, kept.measure, name))
+        if self.question.asks_value and isinstance(plan, a.ItemSet | a.ItemTable):
+            return self._with_value(found, plan)
         if order is None or plan is None or self.ordering.is_ordered_by_name(plan, order):
             return found
         is_second = any(text in self.lexicon.then_words for text in self.texts[order.position :])

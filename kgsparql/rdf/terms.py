@@ -198,8 +198,8 @@ def local_name(term: IRI) -> str:
     'New York NY'
     >>> local_name(IRI("https://example.org/"))
     'example.org'
-    >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airportno", "fullname", "num_of_gates")]
-    ['airport number', 'full name', 'number of gates']
+    >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airportno", "airno", "fullname", "num_of_gates")]
+    ['airport number', 'airport number', 'full name', 'number of gates']
     """
     value = term.value.rstrip("/#")
     before, _, tail = value.rpartition("#") if value.rfind("#") > value.rfind("/") else value.rpartition("/")
@@ -216,8 +216,10 @@ def _parted_name(name: str, table: str) -> str:
     if (found := _OF_COLUMN.fullmatch(name)) is None:
         return ""
     tables = (re.sub("ies$", "y", word) for word in re.split("[_-]", table.lower()))
-    is_of_it = found[1] in _BEFORE_NAME or any(word.startswith(found[1]) for word in tables)
-    return f"{found[1]} {'number' if found[2] == 'no' else found[2]}" if is_of_it else ""
+    whole = next((word for word in tables if word.startswith(found[1])), "")
+    own = whole.removesuffix("s") if len(whole) > len(found[1]) + 2 else found[1]  # `stuid` of students
+    is_of_it = whole or found[1] in _BEFORE_NAME
+    return f"{own} {'number' if found[2] == 'no' else found[2]}" if is_of_it else ""
 
 
 @lru_cache(maxsize=8192)

@@ -373,7 +373,8 @@ class Builders:
     def _without_count(self, phrase: NounPhrase) -> NounPhrase:
         """Take ``the number of children of Ann`` for ``the children of Ann``."""
         words = {chunk.text.lower() for chunk in phrase.chunks}
-        return phrase.of if phrase.of is not None and words and words <= self.lexicon.count_words else phrase
+        counting = self.lexicon.count_words | self.lexicon.amounts
+        return phrase.of if phrase.of is not None and words and words <= counting else phrase
 
     def each(self, found: Labels) -> Form:
         """Make a question of something that is asked of each of some things."""
@@ -381,7 +382,9 @@ class Builders:
         question: Form = found.one("body")
         phrase, has_it = question.phrase, Predication(light="have", subject=each)
         own = dict[str, Any]()
-        if (inner := self._without_count(phrase)) is not phrase:
+        if question.columns:
+            own["phrase"] = each
+        elif (inner := self._without_count(phrase)) is not phrase:
             own["phrase"] = replace(phrase, of=inner.restricted(has_it))
         elif question.asks == "count":
             own["phrase"] = phrase.restricted(has_it)

@@ -67,7 +67,8 @@ class _Reader:
         end, question, _ = self.reading.rule("Question", 0) or (0, self.builders.form(), [])
         self.passed |= set(range(min(end, len(self.words) - 1)))
         for found, places in ends:
-            if "columns" not in found or question.asks == "set":
+            is_of_each = question.each or any(phrase.is_each for phrase in question.phrases)
+            if "columns" not in found or question.asks == "set" or is_of_each:
                 question = replace(question, **found)
                 self.passed |= places
         if question.asks == "compare":
@@ -82,7 +83,9 @@ class _Reader:
     def _take_end(self, rule: str) -> tuple[dict[str, Any], set[int]]:
         """Take out what stands at the end, or is put in; return the fields of the question it gives, and its places."""
         for at in range(2, len(self.words) - 1):
-            if (found := self.reading.rule(rule, at)) is not None:
+            found = self.reading.rule(rule, at)
+            is_of_each = not self.lexicon.distributives.isdisjoint(self.texts[:at])  # each has so many: a column
+            if found is not None and not (is_of_each and "measured" in found[1]):
                 self.words[at] = self.words[found[0]]
                 self._begin_reading()
                 self.ended |= (places := set(range(at, found[0])))
