@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
@@ -221,7 +221,11 @@ class Restricting(NamedWords):
         """What the one relation, or table, joins whose names say no more than its two kinds and the verb do."""
         texts, near = self.connector.at(verb), other.classes or frozenset(self.view.classes_in(other.known))
         said, is_light = {*map(root, texts)}, self.lexicon.joining_verbs.issuperset(texts)
+        doers = " ".join(self.fit.names(sorted(near | given.classes, key=str))).split()
+        is_light |= all(len(stem(text)) > 3 and any(one.startswith(stem(text)) for one in doers) for text in texts)
         known = self.fit.roots_of(near | given.classes).union(said, map(root, self.lexicon.joining_words))
+        alike = [{*map(root, one.split())} for one in self.lexicon.joined_by_alike]
+        known = known.union(*(one for one in alike if not said.isdisjoint(one)))
         found = list[Denotation]()
         for one in self.connector.connect(other, Rel(wanted=given)) if near and near.isdisjoint(given.classes) else ():
             steps = one.path.steps
@@ -366,6 +370,8 @@ class Restricting(NamedWords):
                 each = [with_argument_within(said, one, part) for part in one.object.parts if _is_number(part)]
                 if len(each) == len(one.object.parts):
                     return self.all_of(given, each)
+        if other is not None and len(apart := self._apart(other)) > 1:  # had concerts before 2005 and after 2010
+            return self.all_of(given, [replace(said, object=one) for one in apart])
         phrase = other if other is not None and other.parts else said.subject
         if phrase is None or not phrase.parts or any(part.quantity for part in phrase.parts):
             return None
@@ -376,6 +382,29 @@ class Restricting(NamedWords):
         if phrase.joined_by == "or":  # films that A or B directed may be all of both together
             return self._in_any(given, [[one] for one in each]) if phrase is other else None
         return self.all_of(given, each)
+
+    def _apart(self, phrase: NounPhrase) -> list[NounPhrase]:
+        """Tell apart what cannot be of one thing: concerts before 2005 and after 2010 are two."""
+        times = [
+            one
+            for one in phrase.restrictions
+            if isinstance(one, Predication) and one.object is not None and _is_number(one.object)
+        ]
+        match [
+            (self._comparison_of(one.preposition, one.object), one.object.chunks[0].number)
+            for one in times
+            if one.object
+        ]:
+            case [("<" | "<=", first), (">" | ">=", last)] | [(">" | ">=", last), ("<" | "<=", first)]:
+                is_apart = first is not None and last is not None and first <= last
+            case [("=", first), ("=", last)]:
+                is_apart = first != last
+            case _:
+                is_apart = False
+        if not is_apart or len({tuple(self.connector.at(one.verb)) for one in times} - {()}) > 1:
+            return []
+        others = [tuple(own for own in phrase.restrictions if own is not one) for one in times]
+        return [replace(phrase, restrictions=rest) for rest in others]
 
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
         """Those whose advisor was born in Bonn; whose grain is not rye have another one."""

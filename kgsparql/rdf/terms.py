@@ -198,8 +198,8 @@ def local_name(term: IRI) -> str:
     'New York NY'
     >>> local_name(IRI("https://example.org/"))
     'example.org'
-    >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airportno", "airno", "fullname", "num_of_gates")]
-    ['airport number', 'airport number', 'full name', 'number of gates']
+    >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airno", "fullname", "num_of_gates")]
+    ['airport number', 'full name', 'number of gates']
     """
     value = term.value.rstrip("/#")
     before, _, tail = value.rpartition("#") if value.rfind("#") > value.rfind("/") else value.rpartition("/")

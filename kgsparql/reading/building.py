@@ -301,6 +301,13 @@ class Builders:
         question: Form = found.one("body") or self.form()
         if "said" in found:
             question = replace(question, phrase=question.phrase.restricted(*_as_said(found["said"])))
+        for preposition, time in found["argument"]:  # in 1990, how many were opened
+            said = Predication(light="be", preposition=preposition, object=time)
+            rest = question.phrase.restrictions
+            match rest[-1:]:
+                case [Predication(object=None) as last] if last.verb:
+                    said, rest = replace(last, preposition=preposition, object=time), rest[:-1]
+            question = replace(question, phrase=replace(question.phrase, restrictions=(*rest, said)))
         return replace(question, is_listing="is_listing" in found)
 
     def asked(self, found: Labels) -> Form:
@@ -385,7 +392,9 @@ class Builders:
         if question.columns:
             own["phrase"] = each
         elif (inner := self._without_count(phrase)) is not phrase:
+            is_how_many = phrase.chunks[0].text.lower() in self.lexicon.amounts
             own["phrase"] = replace(phrase, of=inner.restricted(has_it))
+            own |= {"asks": "count", "phrase": inner.restricted(has_it)} if is_how_many else {}
         elif question.asks == "count":
             own["phrase"] = phrase.restricted(has_it)
         elif phrase.summary is not None:
