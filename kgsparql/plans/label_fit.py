@@ -135,6 +135,8 @@ class LabelFit:
             is_same = stem(said) in set(map(stem, parts))  # and no synonym
             is_same = is_same or any(len(one) > _SHORT and said.endswith(one) for one in parts)  # birthplace: a place
             return _W.has_word + _W.only_word / len(own) - (0.0 if is_same else _W.synonym)
+        if said == label.replace(" ", ""):  # as the column is called: fullname
+            return SAME
         if self.is_other_end(word, label):
             return _W.other_end
         names = (*own, *label.split())

@@ -143,8 +143,8 @@ class Measuring(NamedWords):
         hinted = [fit.hinted(use.predicate, hints) for use in uses]
         if last.kind in UNITS and "duration" in hints and sum(o.kind in UNITS for o in self.view.uses(items)) == 1:
             hinted[-1] = max(hinted[-1], NEAR)  # whatever it is called
-        if min(own) < NEAR if texts else not hinted[0]:  # whose birth? not its own
-            return
+        if min(own) < NEAR if texts else not hinted[0] and not (is_far and uses[0].path == self.being(items)):
+            return  # whose birth? not its own
         known = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
         if is_far and last.kind != "number" and not fit.label_roots(last.predicate) <= known:
             return  # awarded in 1921 is not when the winner died

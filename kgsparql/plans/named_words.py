@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Match
+from kgsparql.plans.denotation import Denotation, Match, Rel, ends
 from kgsparql.plans.weights import weights
-from kgsparql.rdf.paths import Step
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, first_of
 from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_in
 from kgsparql.reading.form import Form
@@ -52,6 +53,27 @@ class NamedWords:
             for position in chunk.span
             if self.texts[position] not in self.lexicon.function_words or (chunk.is_strong and len(chunk.span) == 1)
         )
+
+    def being(self, items: a.ItemSet) -> PropertyPath | None:
+        """The path to the persons that some things are: each judge leads to one, and no two to the same."""
+        persons, joining = {*map(root, self.lexicon.persons)}, {*map(root, self.lexicon.joining_words)}
+        found = [
+            use.path
+            for use in self.view.uses(items)
+            if use.kind == "item" and use.step.is_forward and use.share == use.most == 1
+            for own in [self.fit.roots_of(use.classes)]
+            if not own.isdisjoint(persons) and self.fit.label_roots(use.predicate) <= own | joining
+        ]
+        reached = [len(self.view.members(one)) for one in (items, *(ends(items, path) for path in found))]
+        return found[0] if len(found) == 1 and reached[0] == reached[1] else None
+
+    def led_from(self, given: Denotation, rel: Rel) -> list[Denotation]:
+        """What belongs to things; where they have nothing of it, to the persons that they are."""
+        found = self.connector.connect(given, rel)
+        steps = {use.step for use in self.view.uses(given.known)}
+        if any(one.path.first_step in steps for one in found) or (path := self.being(given.known)) is None:
+            return found
+        return self.connector.connect(replace(given, items=ends(given.known, path)), rel) or found
 
     def predicates_named(self, texts: Sequence[str]) -> list[tuple[IRI, float]]:
         """The predicates that account for all of some words, and how well."""

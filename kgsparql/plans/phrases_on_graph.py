@@ -195,11 +195,15 @@ class Phrases(NamedWords):
         named = self.view.predicates_called(self.connector.at(positions))
         rel = Rel(positions, "of", "of", hops=1)
         settled = self.predicating.settled_of(owners[:_GIVEN])
-        found = [new for one in settled for new in self.connector.connect(one, rel)]
+        found = [new for one in settled for new in self.led_from(one, rel)]
         found = [one for one in found if one.path.first_step.predicate in named]
         said = {*map(root, self.connector.at(positions))}
         kinds = self.fit.roots_of(frozenset().union(*(one.classes for one in owners)))
         own = [one for one in found if self.fit.label_roots(one.path.first_step.predicate) - kinds == said]
+        have = {use.step for one in settled for use in self.view.uses(one.known)}
+        if have.isdisjoint(one.path.first_step for one in own):  # their full names
+            full = said.union(map(root, self.lexicon.name_adjectives))
+            own = [one for one in found if self.fit.label_roots(one.path.first_step.predicate) - kinds <= full] or own
         own = [replace(one, doubts=tuple(doubt for doubt in one.doubts if doubt.code != "reading")) for one in own]
         return own or [one for one in found if not one.doubts] or owners
 
@@ -234,7 +238,7 @@ class Phrases(NamedWords):
                     yield replace(one, score=one.score + more)
         if words:
             asked = phrase.asked if phrase.asked in _ASKED else ""
-            yield from self.connector.connect(start, Rel(words, "of", "of", asked=asked))
+            yield from self.led_from(start, Rel(words, "of", "of", asked=asked))
         elif not names:
             yield start
 

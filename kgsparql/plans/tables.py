@@ -284,6 +284,8 @@ class TablePlanner(NamedWords):
                 found = [one for one in found if one is not None and not counting.isdisjoint(one.name.split())]
                 bare = texts
             found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
+            if not any(found) and (path := self.being(known)) is not None:  # the name of who is a judge
+                found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
             found = found if any(found) else [self._column_of_reached(key, noun, positions)]
             made |= {one.name: one for one in found if one is not None}
             left += positions if not (any(found) or stands) else ()
@@ -331,14 +333,18 @@ class TablePlanner(NamedWords):
         is_same = head is not None and of.head is not None and root(head.text) == root(of.head.text)
         return is_same and len(noun.chunks) == 1 and noun.of is None
 
-    def _column(self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool) -> a.Column | None:
+    def _column(
+        self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool, of: PropertyPath | None = None
+    ) -> a.Column | None:
         """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
         fit = self.fit
         noun = texts[-1] if texts else ""
         uses = [use for use in self.view.uses(items) if fit.allows(use.step, "of", noun)]  # theirs
         kinds = fit.roots_of(self.view.classes_in(items)) if is_name else frozenset()
         own = {use: fit.label_roots(use.predicate) - kinds for use in uses}  # the `document id` of documents
-        uses = [use for use in uses if not is_name or own[use] == {root(noun)}]
+        full = {*map(root, self.lexicon.name_adjectives)}
+        called = [use for use in uses if own[use] == {root(noun)}] or [u for u in uses if own[u] - full == {root(noun)}]
+        uses = called if is_name else uses
         fit.compare(texts, [use.predicate for use in uses])
         fits = [(fit.whole(texts, use.predicate), use) for use in uses]
         named = sorted(
@@ -349,6 +355,7 @@ class TablePlanner(NamedWords):
             return None
         use = named[0][3]
         measure = self.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
+        measure = replace(measure, path=PropertyPath((*of.steps, *measure.path.steps))) if of else measure
         return a.Column(self._column_name(use), measure, optional=True)
 
     def _column_name(self, use: PredicateUse) -> str:
