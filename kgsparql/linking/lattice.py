@@ -208,6 +208,8 @@ class Lattice:
                         found[f"{opener} {key}"].append((start, end, OPENED))
                     for other in other_numbers(last.text):
                         found[before + other].append((start, end, INFLECTED))
+                    for form in _with_other_head([one.text for one in self.tokens[start:end]]):
+                        found[form].append((start, end, INFLECTED))
                 before = key
         return found
 
@@ -381,3 +383,11 @@ class Lattice:
                 if window[-1] in covered or window[-1] - window[0] >= len(window) + 2 or _CLAUSE.search(text):
                     break
                 yield window
+
+
+def _with_other_head(texts: Sequence[str]) -> Iterator[str]:
+    """Yield names in the other number whose head is not their last word: `levels of training`, `final tables made`."""
+    at = 0 if texts[1:2] == ["of"] else len(texts) - 2
+    if len(texts) > 2 and (at == 0 or is_past_form(texts[-1])):
+        for other in other_numbers(texts[at]):
+            yield " ".join([*texts[:at], other, *texts[at + 1 :]])

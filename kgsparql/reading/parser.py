@@ -74,7 +74,8 @@ class _Reader:
         if question.asks == "compare":
             question = self._with_summary(question)
         question = self._with_form(question)
-        phrase = self._with_owner(_with_number(question.phrase), is_count=question.asks == "count")
+        is_count, is_ordered = question.asks == "count", question.order is not None
+        phrase = self._with_owner(_with_number(question.phrase), is_count=is_count, is_ordered=is_ordered)
         return self._with_rest(_with_each(replace(question, phrase=phrase)))
 
     def _begin_reading(self) -> None:
@@ -92,7 +93,7 @@ class _Reader:
                 return found[1], places
         return {}, set()
 
-    def _with_owner(self, phrase: NounPhrase, *, is_count: bool) -> NounPhrase:
+    def _with_owner(self, phrase: NounPhrase, *, is_count: bool, is_ordered: bool) -> NounPhrase:
         """Take what is said of ``singer names``, or of ``names for all singers``, for what is said of the singers.
 
         How many ``shop locations`` there are is how many locations of shops.
@@ -100,7 +101,7 @@ class _Reader:
         chunks = phrase.chunks
         own, owner, said = self.lexicon, chunks[:-1], phrase.restrictions
         texts = [self.texts[at] for at in chunks[-1].span] if chunks else []
-        is_named = bool(said) and own.identity_nouns.issuperset(texts)
+        is_named = (bool(said) or is_ordered) and own.identity_nouns.issuperset(texts)
         is_counted = is_count and bool(owner) and not (said or chunks[-1].entities or chunks[-1].classes)
         if not (texts and phrase.of is None and (is_named or is_counted)):
             return phrase
@@ -252,7 +253,7 @@ _SIGNS = {"comma": frozenset(",:"), "percent": frozenset("%")}
 
 _APOSTROPHES = {"'", "’"}
 _CLOSED = {"superlatives", "comparatives", "bounds"}  # are no nouns
-_NAMED = {"class", "named", "summaries"}  # tags that the first word of a name loses
+_NAMED = {"class", "named", "summaries", *_CLOSED}  # tags that the first word of a name loses
 
 
 def tagged(read: Chunked) -> list[Tags]:
@@ -304,6 +305,7 @@ class _Tagger:
         if named is not None:
             found = {tag: one for tag, one in found.items() if tag not in _NAMED}
             found |= dict.fromkeys(("noun", "chunk") if chunk else ("noun",), (named.end, named))
+            found |= {"owner_class": (chunk.end, chunk)} if chunk and chunk.classes and chunk.end < named.end else {}
         if found:
             found["word"] = found["chunk"] if at in self.covered else (at + 1, None)
         return found
