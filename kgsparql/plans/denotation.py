@@ -234,6 +234,15 @@ def back(path: PropertyPath) -> PropertyPath:
     return PropertyPath(tuple(step.reversed for step in reversed(path.steps)))
 
 
+def way_back(reached: a.ItemSet, of: a.ItemSet | None) -> PropertyPath | None:
+    """The path back from what one step leads to, where it begins at the class that a set is of."""
+    kinds = of.sets if isinstance(of, a.Both) else (of,)
+    match reached:
+        case a.Ends(a.Instances() as start, PropertyPath((step,))) if start in kinds:
+            return step.reversed.path
+    return None
+
+
 def unfiltered(items: a.ItemSet) -> a.ItemSet:
     """The set that a set was chosen from: its items have the same predicates.
 

@@ -9,6 +9,7 @@ from typing import cast
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
+from kgsparql.plans.columns import Columns
 from kgsparql.plans.denotation import (
     Denotation,
     Match,
@@ -17,18 +18,17 @@ from kgsparql.plans.denotation import (
     back,
     best,
     ends,
-    of_classes,
     unplanned,
+    way_back,
 )
 from kgsparql.plans.in_order import Ordering
 from kgsparql.plans.measuring import summarised
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.phrases_on_graph import Phrases
-from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import first_of, zip_equal
-from kgsparql.reading.clauses import NounPhrase, Predication, Restriction, Superlative, relations
+from kgsparql.reading.clauses import NounPhrase, Predication, Restriction, Superlative
 from kgsparql.reading.gaps import left_out_at, uncomputed
 
 _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
@@ -41,7 +41,11 @@ class TablePlanner(NamedWords):
     def __init__(self, phrases: Phrases) -> None:
         super().__init__(phrases.connector, phrases.question)
         self.phrases, self.measuring, self.predicating = phrases, phrases.measuring, phrases.predicating
-        self.ordering, self.columns = Ordering(phrases), phrases.question.columns
+        self.ordering, self.beside, columns = Ordering(phrases), Columns(phrases), phrases.question.columns
+        # `Show the town and the number`, beside the town with the most bakeries: what was measured.
+        self.columns = tuple(one for one in columns if one.of or not self.beside.is_counted(one))
+        is_counted = phrases.question.asks == "count"
+        self.asks_value = phrases.question.asks_value or (len(self.columns) < len(columns) and not is_counted)
 
     def plan(self, each: NounPhrase) -> PlannedReading:
         """The likeliest table, or one number where something is summed up over all of it."""
@@ -52,20 +56,20 @@ class TablePlanner(NamedWords):
                 found += self._best_of(key, *best)
             elif question.asks == "count":
                 found += map(self._with_columns_asked, self._numbers(key, each))
-            elif question.columns and all(one.summary for one in question.columns):
+            elif self.columns and all(one.summary for one in self.columns):
                 found += self._several_summaries(key, each)
-            elif question.columns:
-                found.append(self._columns(key, question.columns, names_stand=True))
+            elif self.columns:
+                found.append(self.beside.of(key, self.columns, names_stand=True))
             elif phrase.summary is not None:
                 found += self._summaries(key, each, phrase)
         return _likeliest(found)
 
     def _with_columns_asked(self, found: PlannedReading) -> PlannedReading:
         """A table of numbers with what is asked for besides: `show the shop name as well`."""
-        table, columns = found.plan, [one for one in self.columns if not self._is_counted(one)]
+        table, columns = found.plan, [one for one in self.columns if not self.beside.is_counted(one)]
         if not columns or not isinstance(table, a.ItemTable):
             return found
-        beside = self._columns(Denotation(table.items), columns, names_stand=True)
+        beside = self.beside.of(Denotation(table.items), columns, names_stand=True)
         shown = beside.plan if isinstance(beside.plan, a.ItemTable) else replace(table, columns=())
         made = replace(table, columns=(*shown.columns, *table.columns), shows_items=shown.shows_items)
         return replace(found.doubted(*beside.doubts), plan=made)
@@ -98,7 +102,7 @@ class TablePlanner(NamedWords):
         self, key: Denotation, things: NounPhrase, by: NounPhrase, extreme: Superlative
     ) -> Iterator[PlannedReading]:
         for thing in self.phrases.settled(things)[:_KEYS]:
-            if isinstance(key.known, a.Ends) and (way := _way_back(key.known, thing.items)) is not None:
+            if isinstance(key.known, a.Ends) and (way := way_back(key.known, thing.items)) is not None:
                 ways = [(key, back(way))]
             else:
                 rel = Rel(preposition="of", wanted=thing)
@@ -144,7 +148,7 @@ class TablePlanner(NamedWords):
         rest = tuple(one for one in phrase.restrictions if one is not said)
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
         for thing in self.predicating.settled_of(things) or things:
-            if not said.verb and (back := _way_back(key.known, thing.items)) is not None:
+            if not said.verb and (back := way_back(key.known, thing.items)) is not None:
                 yield replace(key, score=key.score + thing.score, doubts=thing.doubts), a.HowMany(back, thing.items)
                 continue  # the diets that recipes have: how many recipes each
             found = (one for one in self.phrases.with_argument(thing, said, key, each) if one.how)
@@ -176,7 +180,7 @@ class TablePlanner(NamedWords):
         for noun in self.columns:
             positions = self.positions([*noun.chunks, *(noun.of.chunks if noun.of is not None else ())])
             options = [one.measure for one in self.measuring.measures(found, positions) if one.kind == "number"]
-            counted = None if options else self._column_counted(found, noun)
+            counted = None if options else self.beside.counted(found, noun)
             if not (options or counted) or noun.summary is None:
                 left += positions
                 continue
@@ -196,7 +200,7 @@ class TablePlanner(NamedWords):
         owner, summary = phrase.of if phrase.of is not each else None, (phrase.summary or (0, "sum"))[1]
         of = known.start if isinstance(known, a.Ends) and isinstance(known.start, a.Instances) else None
         ways = [(key, PropertyPath(()))]
-        start, back, things = key, None if of is None else _way_back(known, of), list[Denotation]()
+        start, back, things = key, None if of is None else way_back(known, of), list[Denotation]()
         if owner is not None:
             bare = replace(owner, restrictions=tuple(one for one in owner.restrictions if not _has(one, each)))
             things = [one for one in self.phrases.denotations(bare)[:_COUNTED] if not one.is_free]
@@ -231,7 +235,7 @@ class TablePlanner(NamedWords):
         if all(one.summary for one in columns):
             rows = map(self._side_by_side, found)
             return max(rows, key=lambda own: (not own.doubts, own.score), default=None)
-        tables = [self._columns(one, columns, names_stand=stand) for one in found]
+        tables = [self.beside.of(one, columns, names_stand=stand) for one in found]
         if not (stand or all(one.is_theirs for one in columns)):  # else they are kept by it
             tables = [own for own in tables if not own.doubts and not _leads_to_items(own.plan)]
         return max(tables, key=lambda own: own.score, default=None)
@@ -250,139 +254,6 @@ class TablePlanner(NamedWords):
             if is_kept_by or (is_thing and not one.is_theirs):
                 return ()
         return nouns if self.question.is_listing and not said.is_negated else ()
-
-    def _columns(self, key: Denotation, columns: Sequence[NounPhrase], *, names_stand: bool = False) -> PlannedReading:
-        """A column for each noun; an item that has no value keeps its row.
-
-        :param names_stand: where names of its items are asked for, they stand for these.
-        """
-        known, made = key.known, dict[str, a.Column]()
-        left = list[int]()
-        is_hidden = stood = False
-        kinds = key.classes or self.view.classes_in(known)
-        for noun in columns:
-            column = self._column_asked(key, noun) if noun.asked else self._column_counted(key, noun)
-            if column is not None:
-                made[column.name] = column
-                continue
-            if self._is_key(noun):
-                continue
-            whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
-            said = (p for one in relations(noun.restrictions) for p in one.verb)
-            verbs = (p for p in said if self.texts[p] not in self.lexicon.light_words)
-            own = [one for one in noun.chunks if kinds.isdisjoint(one.classes)] or noun.chunks  # a singer's name
-            positions = (*self.positions([*own, *whose]), *verbs)
-            texts = self.connector.at(positions)
-            others = [text for text in texts if root(text) not in self.fit.roots_of(kinds)]
-            is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
-            stands = is_name and self.lexicon.id_words.isdisjoint(texts)  # a name, without a predicate, is in its row
-            found = self._columns_of_group(known, texts) or [self._column(known, texts, is_name=is_name)]
-            own_words = others if is_name else texts  # the baker ids of bakers: their ids
-            bare = [text for text in own_words if text not in self.lexicon.measure_words]  # the phone number: the phone
-            if self._is_counted(noun) and noun.of is not None:  # how many there are is no id of theirs
-                counting = self.lexicon.count_words
-                found = [one for one in found if one is not None and not counting.isdisjoint(one.name.split())]
-                bare = texts
-            found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
-            if not any(found) and (path := self.being(known)) is not None:  # the name of who is a judge
-                found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
-            found = found if any(found) else [self._column_of_reached(key, noun, positions)]
-            made |= {one.name: one for one in found if one is not None}
-            left += positions if not (any(found) or stands) else ()
-            is_hidden |= any(found) and names_stand and is_name
-            stood |= stands and not any(found)
-        doubts = (*key.doubts, *left_out_at(left))
-        if not made:
-            return PlannedReading(known, key.score, doubts)
-        is_beside = self.question.each is not None or not self.question.asks_fields
-        table = a.ItemTable(known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
-        return PlannedReading(table, key.score, doubts)
-
-    def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
-        """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
-        for one in self.phrases.settled(asked)[:1]:
-            uses = (use for use in self.view.uses(key.known) if one.how and use.path == one.path)
-            if not one.doubts and (use := first_of(uses)) is not None:
-                return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
-        return None
-
-    def _column_counted(self, key: Denotation, noun: NounPhrase) -> a.Column | None:
-        """How many of something each of the items has, as a column: `the number of concerts`."""
-        of = noun.of
-        if of is None or not self._is_counted(noun) or (of.head and key.classes.intersection(of.head.classes)):
-            return None  # people of each person
-        name = f"number of {of.head.text}" if of.head is not None else "number"
-        for thing in self.phrases.settled(of)[:_COUNTED]:
-            if (path := _way_back(key.known, thing.items)) is not None:
-                return a.Column(name, a.HowMany(path, thing.items), optional=True)
-            ways = self.connector.connect(key, Rel(preposition="of", wanted=thing))
-            for one in [one for one in ways[:1] if one.doubts == key.doubts]:
-                return a.Column(name, a.HowMany(one.path, thing.items), optional=True)
-        options = self.measuring.measures_at(key, self.positions(of.chunks))
-        counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
-        return first_of(a.Column(name, measure, optional=True) for measure in counts)
-
-    def _is_counted(self, noun: NounPhrase) -> bool:
-        """Whether a noun is how many there are: `the number of concerts`, `how many concerts`, `the count`."""
-        counting = self.lexicon.count_words | self.lexicon.amounts
-        return len(noun.chunks) == 1 and noun.chunks[0].text.lower() in counting
-
-    def _is_key(self, noun: NounPhrase) -> bool:
-        """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
-        of, head = self.question.each or self.question.phrase, noun.head
-        is_same = head is not None and of.head is not None and root(head.text) == root(of.head.text)
-        return is_same and len(noun.chunks) == 1 and noun.of is None
-
-    def _column(
-        self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool, of: PropertyPath | None = None
-    ) -> a.Column | None:
-        """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
-        fit = self.fit
-        noun = texts[-1] if texts else ""
-        uses = [use for use in self.view.uses(items) if fit.allows(use.step, "of", noun)]  # theirs
-        kinds = fit.roots_of(self.view.classes_in(items)) if is_name else frozenset()
-        own = {use: fit.label_roots(use.predicate) - kinds for use in uses}  # the `document id` of documents
-        full = {*map(root, self.lexicon.name_adjectives)}
-        called = [use for use in uses if own[use] == {root(noun)}] or [u for u in uses if own[u] - full == {root(noun)}]
-        uses = called if is_name else uses
-        fit.compare(texts, [use.predicate for use in uses])
-        fits = [(fit.whole(texts, use.predicate), use) for use in uses]
-        named = sorted(
-            ((fit * len(texts) + use.share, str(use.step), fit, use) for fit, use in fits if fit), reverse=True
-        )
-        rivals = [own for _, _, fit, own in named[1:] if fit == named[0][2] and 2 * own.share > named[0][3].share]
-        if not named or rivals:  # which date?
-            return None
-        use = named[0][3]
-        measure = self.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
-        measure = replace(measure, path=PropertyPath((*of.steps, *measure.path.steps))) if of else measure
-        return a.Column(self._column_name(use), measure, optional=True)
-
-    def _column_name(self, use: PredicateUse) -> str:
-        """What a column is called, with the unit that numbers of several units are converted into."""
-        amounts = self.view.vocabulary.amounts.get(use.predicate)
-        unit = f" ({use.unit})" if amounts is not None and amounts.is_mixed else ""
-        return f"{self.fit.text(use.predicate)}{unit}"
-
-    def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column | None]:
-        """The columns that one word stands for, such as `dimensions`, where no predicate is called so."""
-        group = self.lexicon.groups.get(" ".join(texts), ())
-        if group and any(self.fit.says(texts[0], self.fit.text(o)) for o in self.view.predicates_called(texts)):
-            return []
-        return [one for word in group if (one := self._column(items, [word], is_name=True)) is not None]
-
-    def _column_of_reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
-        """What is of the class of a noun beside each item, as a column: `the department they belong to`."""
-        if noun.head is None or not noun.head.classes:
-            return None
-        rel = Rel(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
-        ways = (one for one in self.connector.connect(key, rel) if one.doubts == key.doubts)
-        for path in (one.path for one in ways):
-            kinds, reached = of_classes(noun.head.classes), a.Ends(key.known, path)
-            self.view.look_for_items([others := a.Minus(reached, kinds)])
-            among = kinds if self.view.has_items(others) else None
-            return a.Column(noun.head.text, a.Value(path, "item", among=among), optional=True)
-        return None
 
     # --- in which order, and with what was measured
 
@@ -431,7 +302,7 @@ class TablePlanner(NamedWords):
             found = found.doubted(uncomputed("", "rounding"))
         found = self._with_its_columns(found)
         plan = found.plan
-        if self.question.asks_value and isinstance(plan, a.ItemSet | a.ItemTable):
+        if self.asks_value and isinstance(plan, a.ItemSet | a.ItemTable):
             return self._with_value(found, plan)
         if order is None or plan is None or self.ordering.is_ordered_by_name(plan, order):
             return found
@@ -449,7 +320,7 @@ class TablePlanner(NamedWords):
                 return found
         nouns = [one for one in self.columns if not (one.head and kinds.intersection(one.head.classes))]
         shown, first = len(nouns) < len(self.columns), a.Column(self.fit.text(path.last), measure)
-        beside = self._columns(Denotation(best), nouns)
+        beside = self.beside.of(Denotation(best), nouns)
         own = beside.plan.columns if isinstance(beside.plan, a.ItemTable) else ()
         if beside.doubts or len(own) < len(nouns):
             return found
@@ -473,15 +344,6 @@ def _rounded_number(number: a.Number | a.Measure, digits: int) -> a.Calculated:
 
 def _likeliest(found: Sequence[PlannedReading]) -> PlannedReading:
     return max(found, key=lambda own: own.score, default=unplanned())
-
-
-def _way_back(reached: a.ItemSet, of: a.ItemSet | None) -> PropertyPath | None:
-    """The path back from what one step leads to, where it begins at the class that a set is of."""
-    kinds = of.sets if isinstance(of, a.Both) else (of,)
-    match reached:
-        case a.Ends(a.Instances() as start, PropertyPath((step,))) if start in kinds:
-            return step.reversed.path
-    return None
 
 
 def _leads_to_items(plan: a.Plan | None) -> bool:

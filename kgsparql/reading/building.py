@@ -165,7 +165,7 @@ class Builders:
         if parts[0].is_theirs:
             parts = [replace(part, is_theirs=not part.asked) for part in parts]
         *others, last = parts
-        if last.of is not None and last.of_form == "of" and not last.is_theirs:
+        if last.of is not None and last.of_form == "of" and not (last.is_theirs or last.of.is_theirs):
             parts = [*(self._owned_by(part, last.of) for part in others), last]
         is_both, is_negated = "is_both" in found, parts[0].is_negated
         parts[0] = _without_no(parts[0])

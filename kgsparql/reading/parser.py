@@ -227,19 +227,38 @@ def _in_place(one: Restriction, old: Predication, new: Predication) -> Restricti
     return Alternatives(tuple(tuple(_in_place(own, old, new) for own in branch) for branch in one.branches))
 
 
+def _is_theirs(phrase: NounPhrase) -> bool:
+    return phrase.is_theirs or (phrase.of is not None and phrase.of.is_theirs)
+
+
+def _is_name(phrase: NounPhrase) -> bool:
+    """Tell whether a noun is what things are called, and not a thing: `full names`."""
+    return phrase.head is not None and phrase.head.text.lower().split()[-1] in lexicon().identity_nouns
+
+
 def _with_each(question: Form) -> Form:
     """Note of what something is asked one by one; of ``name every film``, the films are what is asked for."""
     each = next((phrase for phrase in question.phrases if phrase.is_each), question.each)
     parts, whole = question.phrase.parts, question.phrase.of or question.phrase
-    kinds = whole.head.classes if whole.head is not None and whole is not each else ()
-    if each is not None and each.head is not None and kinds and each.head.classes == kinds and question.columns:
-        columns = (replace(own, of=None) if own.of is each else own for own in question.columns if own is not each)
-        own = () if whole is question.phrase else (replace(question.phrase, of=None),)
-        return replace(question, phrase=whole, columns=(*own, *columns), each=None)  # those in Ulm, the name of each
+    kinds = frozenset(whole.head.classes if whole.head is not None and whole is not each else ())
+    if each is not None and each.head is not None and kinds == {*each.head.classes} and kinds and question.columns:
+        of_each = [replace(own, of=None) if own.of is each else own for own in question.columns if own is not each]
+        of_each[:0] = [] if whole is question.phrase else [replace(question.phrase, of=None)]
+        return replace(question, phrase=whole, columns=tuple(of_each), each=None)  # those in Ulm, the name of each
     if parts and each is not None and all(part.of is not None and part.of.is_each for part in parts):
         question = replace(question, columns=parts, phrase=each)  # the name and the price of every film
-    if parts and not parts[0].is_theirs and all(part.is_theirs for part in parts[1:]):
+    if parts and not parts[0].is_theirs and all(_is_theirs(part) for part in parts[1:]):
         question = replace(question, phrase=parts[0], columns=parts[1:])  # the films and their years
+    phrase = question.phrase
+    if question.columns and phrase.of is not None and all(map(_is_theirs, question.columns)) and _is_name(phrase):
+        columns = (
+            replace(phrase, of=None, of_form="", asked=""),
+            *question.columns,
+        )  # the names of the films and their years
+        question = replace(question, phrase=replace(phrase.of, asked=phrase.asked), columns=columns, asks_fields=True)
+    is_other = each is not None and each.head is not None and bool(kinds) and kinds.isdisjoint(each.head.classes)
+    if question.columns and is_other and question.asks == "set":
+        return replace(question, each=None)  # of the films, the name of each director: it is a column
     return replace(question, each=None if each is question.phrase and not question.columns else each)
 
 

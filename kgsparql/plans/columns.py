@@ -1,0 +1,193 @@
+"""Columns beside the items of a table: a field of theirs, how many of something they have, or what is behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kgsparql.linking.words import root
+from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import Denotation, PlannedReading, Rel, ends, of_classes, way_back
+from kgsparql.plans.named_words import NamedWords
+from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, first_of
+from kgsparql.reading.clauses import NounPhrase, Predication, relations
+from kgsparql.reading.gaps import left_out_at
+
+_COUNTED = 3
+
+
+class Columns(NamedWords):
+    """Finds the columns that the nouns of one question ask for."""
+
+    def __init__(self, phrases: Phrases) -> None:
+        super().__init__(phrases.connector, phrases.question)
+        self.phrases, self.measuring = phrases, phrases.measuring
+
+    def of(self, key: Denotation, columns: Sequence[NounPhrase], *, names_stand: bool = False) -> PlannedReading:
+        """A column for each noun; an item that has no value keeps its row.
+
+        :param names_stand: where names of its items are asked for, they stand for these.
+        """
+        known, made = key.known, dict[str, a.Column]()
+        left = list[int]()
+        is_hidden = stood = owned = False
+        kinds = key.classes or self.view.classes_in(known)
+        for noun in columns:
+            column = self._column_asked(key, noun) if noun.asked else self.counted(key, noun)
+            if column is not None:
+                made[column.name] = column
+                continue
+            if self._is_key(noun):
+                continue
+            if (owner := _owner_of(noun, kinds)) is not None:
+                column = None if owned else self._of_owner(key, noun, owner)  # two would multiply
+                made |= {column.name: column} if column else {}
+                owned = True
+                if column or owner is not noun:
+                    left += () if column else self.positions([*noun.chunks, *owner.chunks])
+                    continue
+            whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
+            said = (p for one in relations(noun.restrictions) for p in one.verb)
+            verbs = (p for p in said if self.texts[p] not in self.lexicon.light_words)
+            own = [one for one in noun.chunks if kinds.isdisjoint(one.classes)] or noun.chunks  # a singer's name
+            positions = (*self.positions([*own, *whose]), *verbs)
+            texts = self.connector.at(positions)
+            others = [text for text in texts if root(text) not in self.fit.roots_of(kinds)]
+            is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
+            stands = is_name and self.lexicon.id_words.isdisjoint(texts)  # a name, without a predicate, is in its row
+            found = self._columns_of_group(known, texts) or [self._column(known, texts, is_name=is_name)]
+            own_words = others if is_name else texts  # the baker ids of bakers: their ids
+            bare = [text for text in own_words if text not in self.lexicon.measure_words]  # the phone number: the phone
+            if self.is_counted(noun) and noun.of is not None:  # how many there are is no id of theirs
+                counting = self.lexicon.count_words
+                found = [one for one in found if one is not None and not counting.isdisjoint(one.name.split())]
+                bare = texts
+            found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
+            if not any(found) and (path := self.being(known)) is not None:  # the name of who is a judge
+                found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
+            found = found if any(found) else [self._column_of_reached(key, noun, positions)]
+            made |= {one.name: one for one in found if one is not None}
+            left += positions if not (any(found) or stands) else ()
+            is_hidden |= any(found) and names_stand and is_name
+            stood |= stands and not any(found)
+        doubts = (*key.doubts, *left_out_at(left))
+        if not made:
+            return PlannedReading(known, key.score, doubts)
+        is_beside = self.question.each is not None or not self.question.asks_fields
+        table = a.ItemTable(known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
+        return PlannedReading(table, key.score, doubts)
+
+    def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
+        """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
+        for one in self.phrases.settled(asked)[:1]:
+            uses = (use for use in self.view.uses(key.known) if one.how and use.path == one.path)
+            if not one.doubts and (use := first_of(uses)) is not None:
+                return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
+        return None
+
+    def counted(self, key: Denotation, noun: NounPhrase) -> a.Column | None:
+        """How many of something each of the items has, as a column: `the number of concerts`."""
+        of = noun.of
+        if of is None or not self.is_counted(noun) or (of.head and key.classes.intersection(of.head.classes)):
+            return None  # people of each person
+        name = f"number of {of.head.text}" if of.head is not None else "number"
+        for thing in self.phrases.settled(of)[:_COUNTED]:
+            if (path := way_back(key.known, thing.items)) is not None:
+                return a.Column(name, a.HowMany(path, thing.items), optional=True)
+            ways = self.connector.connect(key, Rel(preposition="of", wanted=thing))
+            for one in [one for one in ways[:1] if one.doubts == key.doubts]:
+                return a.Column(name, a.HowMany(one.path, thing.items), optional=True)
+        options = self.measuring.measures_at(key, self.positions(of.chunks))
+        counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
+        return first_of(a.Column(name, measure, optional=True) for measure in counts)
+
+    def is_counted(self, noun: NounPhrase) -> bool:
+        """Whether a noun is how many there are: `the number of concerts`, `how many concerts`, `the count`."""
+        counting = self.lexicon.count_words | self.lexicon.amounts
+        return len(noun.chunks) == 1 and noun.chunks[0].text.lower() in counting
+
+    def _is_key(self, noun: NounPhrase) -> bool:
+        """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
+        of, head = self.question.each or self.question.phrase, noun.head
+        is_same = head is not None and of.head is not None and root(head.text) == root(of.head.text)
+        return is_same and len(noun.chunks) == 1 and noun.of is None
+
+    def _column(
+        self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool, of: PropertyPath | None = None
+    ) -> a.Column | None:
+        """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
+        fit = self.fit
+        noun = texts[-1] if texts else ""
+        uses = [use for use in self.view.uses(items) if fit.allows(use.step, "of", noun)]  # theirs
+        kinds = fit.roots_of(self.view.classes_in(items)) if is_name else frozenset()
+        own = {use: fit.label_roots(use.predicate) - kinds for use in uses}  # the `document id` of documents
+        full = {*map(root, self.lexicon.name_adjectives)}
+        called = [use for use in uses if own[use] == {root(noun)}] or [u for u in uses if own[u] - full == {root(noun)}]
+        uses = called if is_name else uses
+        fit.compare(texts, [use.predicate for use in uses])
+        fits = [(fit.whole(texts, use.predicate), use) for use in uses]
+        named = sorted(
+            ((fit * len(texts) + use.share, str(use.step), fit, use) for fit, use in fits if fit), reverse=True
+        )
+        rivals = [own for _, _, fit, own in named[1:] if fit == named[0][2] and 2 * own.share > named[0][3].share]
+        if not named or rivals:  # which date?
+            return None
+        use = named[0][3]
+        measure = self.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
+        measure = replace(measure, path=PropertyPath((*of.steps, *measure.path.steps))) if of else measure
+        return a.Column(self._column_name(use), measure, optional=True)
+
+    def _column_name(self, use: PredicateUse) -> str:
+        """What a column is called, with the unit that numbers of several units are converted into."""
+        amounts = self.view.vocabulary.amounts.get(use.predicate)
+        unit = f" ({use.unit})" if amounts is not None and amounts.is_mixed else ""
+        return f"{self.fit.text(use.predicate)}{unit}"
+
+    def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column | None]:
+        """The columns that one word stands for, such as `dimensions`, where no predicate is called so."""
+        group = self.lexicon.groups.get(" ".join(texts), ())
+        if group and any(self.fit.says(texts[0], self.fit.text(o)) for o in self.view.predicates_called(texts)):
+            return []
+        return [one for word in group if (one := self._column(items, [word], is_name=True)) is not None]
+
+    def _column_of_reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
+        """What is of the class of a noun beside each item, as a column: `the department they belong to`."""
+        if noun.head is None or not noun.head.classes:
+            return None
+        rel = Rel(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
+        ways = (one for one in self.connector.connect(key, rel) if one.doubts == key.doubts)
+        for path in (one.path for one in ways):
+            kinds, reached = of_classes(noun.head.classes), a.Ends(key.known, path)
+            self.view.look_for_items([others := a.Minus(reached, kinds)])
+            among = kinds if self.view.has_items(others) else None
+            return a.Column(noun.head.text, a.Value(path, "item", among=among), optional=True)
+        return None
+
+    def _of_owner(self, key: Denotation, noun: NounPhrase, owner: NounPhrase) -> a.Column | None:
+        """What belongs to other things that each item leads to: `the town of their shop`, `the shop they work at`."""
+        said = first_of(one for one in relations(owner.restrictions) if one.light == "have" and not one.object)
+        said = replace(said or Predication(light="have"), subject=NounPhrase())
+        bare = replace(owner, restrictions=(), of=None, is_each=False, is_theirs=False)
+        for thing in self.phrases.settled(bare)[:1]:
+            found = self.phrases.with_argument(thing, said, key, NounPhrase())
+            for path in (one.path for one in found if one.how and one.doubts == thing.doubts):
+                if noun is owner:
+                    return a.Column(owner.chunks[-1].text, a.Value(path, "item"), optional=True)
+                own = [one for one in noun.chunks if not frozenset(owner.chunks[-1].classes).intersection(one.classes)]
+                texts = self.connector.at(self.positions(own))
+                is_name = self.lexicon.identity_nouns.issuperset(texts)
+                column = self._column(ends(key.known, path), texts, is_name=is_name, of=path)
+                return column and replace(column, name=f"{column.name} of {owner.chunks[-1].text}")
+        return None
+
+
+def _owner_of(noun: NounPhrase, kinds: frozenset[IRI]) -> NounPhrase | None:
+    """Return whose field a noun asks for, where these are no items of the table."""
+    said = [one.subject for one in relations(noun.restrictions) if one.subject is not None and one.subject.is_each]
+    for one in (*said, noun.of, noun if noun.is_theirs else None):
+        if one is not None and one.head is not None and one.head.classes and kinds.isdisjoint(one.head.classes):
+            return one
+    return None
