@@ -40,7 +40,7 @@ class Columns(NamedWords):
             if column is not None:
                 made[column.name] = column
                 continue
-            if self._is_key(noun):
+            if self.is_key(noun, key):
                 continue
             if (owner := _owner_of(noun, kinds)) is not None:
                 column = None if owned else self._of_owner(key, noun, owner)  # two would multiply
@@ -109,11 +109,14 @@ class Columns(NamedWords):
         counting = self.lexicon.count_words | self.lexicon.amounts
         return len(noun.chunks) == 1 and noun.chunks[0].text.lower() in counting
 
-    def _is_key(self, noun: NounPhrase) -> bool:
+    def is_key(self, noun: NounPhrase, key: Denotation) -> bool:
         """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
         of, head = self.question.each or self.question.phrase, noun.head
         is_same = head is not None and of.head is not None and root(head.text) == root(of.head.text)
-        return is_same and len(noun.chunks) == 1 and noun.of is None
+        known, said = key.known, {*map(root, self.connector.at(self.positions(noun.chunks)))}
+        if isinstance(known, a.Ends) and not known.path.last_step.is_inverse and said:  # the types, of each type of pet
+            is_same |= said <= self.fit.label_roots(known.path.last)
+        return is_same and noun.of is None and (len(noun.chunks) == 1 or not noun.chunks[0].classes)
 
     def _column(
         self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool, of: PropertyPath | None = None

@@ -450,6 +450,12 @@ class Measuring(NamedWords):
     def keep(self, given: Denotation, option: MeasureFit, quantity: Quantity) -> Denotation:
         """Keep of a set what compares so with a value, or with a range: what is after it is after its end."""
         value, comparison = quantity.value, option.compared(quantity.comparison)
+        if quantity.is_share:  # more than half of all that there are
+            whole = getattr(option.measure, "among", None) or ends(given.known, option.path)
+            part = a.Calculated("*", a.Count(whole), a.Constant(quantity.number / 100))
+            left = [] if isinstance(option.measure, a.HowMany) else quantity.positions
+            where = a.Where(given.known, option.measure, comparison, part)
+            return given.kept(where, option.score, Match(value.text, option.path)).leaving_out(left)
         measure = in_unit(option.measure, value.unit, self.view.vocabulary.amounts, is_asked=False)
         first = value.number if value.date is None else value.date
         bounds = [bound for bound in (first, value.last) if bound is not None]

@@ -83,9 +83,11 @@ class NamedWords:
     def word_set(self, given: Denotation) -> Denotation | None:
         """Everything that a predicate leads to that the words of a phrase name: a noun that is no class."""
         texts = self.connector.at(given.head)
-        for predicate, _ in sorted(self.predicates_named(texts), key=lambda one: (one[1], str(one[0])), reverse=True):
+        said = {kind for chunk in self.chunked.chunks for kind in chunk.classes}
+        named = [(fit, self.view.subject_class(one), one) for one, fit in self.predicates_named(texts)]
+        for _, kind, predicate in sorted(named, key=lambda one: (one[0], one[1] in said, str(one[2])), reverse=True):
             is_office = any(way.office for way in self.view.vocabulary.joined.get(predicate, ()))
-            if not is_office and (kind := self.view.subject_class(predicate)) is not None:
+            if not is_office and kind is not None:
                 path = Step(predicate).path
                 return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
         return None

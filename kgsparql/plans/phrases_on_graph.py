@@ -64,12 +64,15 @@ class Phrases(NamedWords):
             unused += sorted(positions_in(phrase.of))
         found = [one.doubted(left_out("not")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
+        free = [one for one in found[:1] if one.is_free]
         for restriction in phrase.restrictions:
             said = restriction.object if isinstance(restriction, Predication) else None
             if isinstance(said, NounPhrase) and said.kinds:  # they are such kinds, and no relation leads to them
                 found = [one for one in found if one.items is not None] or found
             with self.connector.together(found[:5]):
                 kept = best(new for one in found[:5] for new in self.restricting.restrict(one, restriction))
+            if free and not any(not one.doubts for one in kept) and isinstance(restriction, Predication):
+                kept = [*self._also_had(found, free[0], restriction), *kept]
             found = kept or [one.leaving_out(self.said_in(restriction)) for one in found if not one.is_free]
         if phrase.kinds and not phrase.restrictions:
             found = best(new for one in found for new in self._kinds(one, phrase))
@@ -77,6 +80,18 @@ class Phrases(NamedWords):
             self.measuring.look_at_measured(found[:4] if phrase.superlative.measures else [])
             found = best(new for one in found[:4] for new in self.measuring.superlative(one, phrase.superlative))
         return found
+
+    def _also_had(self, found: list[Denotation], free: Denotation, said: Predication) -> list[Denotation]:
+        """Keep of values what is true of the same noun alone: towns that have a school, but no bank."""
+        others = self.restricting.restrict(free, replace(said, is_negated=False))
+        return [
+            one.kept(
+                a.Minus(one.known, other.known) if said.is_negated else a.Both((one.known, other.known)), other.score
+            )
+            for one in found[:1]
+            for other in others[:1]
+            if one.items is not None and other.items is not None and not (one.doubts or other.doubts)
+        ]
 
     def settled(self, phrase: NounPhrase) -> list[Denotation]:
         """The same of those that something restricts, with the words before the noun as what is said of it."""

@@ -112,7 +112,8 @@ class Planner:
     def _is_table(self) -> bool:
         question = self.question
         is_best = question.each is not None and self.tables.asks_best(question.each)
-        return bool(question.columns or question.asks == "count" or question.phrase.summary or is_best)
+        is_number = question.asks in {"count", "share"}
+        return bool(question.columns or is_number or question.phrase.summary or is_best)
 
     def _read(self) -> PlannedReading:
         question = self.question

@@ -59,7 +59,8 @@ class Restricting(NamedWords):
         if is_place and (given.classes or given.head or given.asked == "where"):
             said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")
         if said.object is not None and any(self.texts[p] in self.lexicon.share_verbs for p in said.verb[:1]):
-            if not said.is_passive or said.object.quantity is None:
+            is_had = said.object.quantity is not None or said.preposition in self.lexicon.by_words
+            if not (said.is_passive and is_had):
                 return self._shared(given, said, said.object)
             said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
         return self._by_argument(given, said)

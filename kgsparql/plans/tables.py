@@ -52,13 +52,16 @@ class TablePlanner(NamedWords):
         question, phrase, keys = self.question, self.question.phrase, self._keys(each)
         found = list[PlannedReading]()
         for key in keys:
+            columns = [one for one in self.columns if not (self.beside.is_key(one, key) or _is_again(one, phrase))]
             if (best := self.asks_best(each)) is not None:
                 found += self._best_of(key, *best)
             elif question.asks == "count":
                 found += map(self._with_columns_asked, self._numbers(key, each))
-            elif self.columns and all(one.summary for one in self.columns):
-                found += self._several_summaries(key, each)
-            elif self.columns:
+            elif question.asks == "share":
+                found += self._shares(key, each)
+            elif columns and all(one.summary for one in columns):
+                found += self._several_summaries(key, each, columns)
+            elif self.columns and (columns or phrase.summary is None):
                 found.append(self.beside.of(key, self.columns, names_stand=True))
             elif phrase.summary is not None:
                 found += self._summaries(key, each, phrase)
@@ -125,6 +128,15 @@ class TablePlanner(NamedWords):
             else:
                 yield one.reading(_table(key.known, measure, "number"))
 
+    def _shares(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
+        """What percentage of all that is counted each has."""
+        phrase, said = self.question.phrase, self.question.said
+        for one, measure in self._counted(key, each, phrase.restricted(*said)):
+            if isinstance(measure, a.HowMany) and measure.among is not None:
+                share = a.Calculated("/", measure, a.Count(measure.among))
+                share = a.Calculated("*", share, a.Constant(Decimal(100)))
+                yield one.reading(_table(key.known, share, "percent"))
+
     def _stated(self, key: Denotation) -> Iterator[tuple[Denotation, a.Measure]]:
         """A predicate that is called the `number of` what is counted."""
         phrase, fit = self.question.phrase, self.fit
@@ -157,11 +169,13 @@ class TablePlanner(NamedWords):
 
     # --- a number of each
 
-    def _several_summaries(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
+    def _several_summaries(
+        self, key: Denotation, each: NounPhrase, nouns: Sequence[NounPhrase]
+    ) -> Iterator[PlannedReading]:
         """Several numbers of each, side by side: `the average and maximum age for each type`."""
-        tables = [first_of(self._summaries(key, each, one)) for one in self.columns]
+        tables = [first_of(self._summaries(key, each, one)) for one in nouns]
         columns = list[a.Column]()
-        for one, noun in zip_equal(tables, self.columns):
+        for one, noun in zip_equal(tables, nouns):
             if one is None or not isinstance(one.plan, a.ItemTable) or one.plan.items != key.known:
                 return
             columns.append(replace(one.plan.columns[0], name=self._summary_name(noun)))
@@ -344,6 +358,13 @@ def _rounded_number(number: a.Number | a.Measure, digits: int) -> a.Calculated:
 
 def _likeliest(found: Sequence[PlannedReading]) -> PlannedReading:
     return max(found, key=lambda own: own.score, default=unplanned())
+
+
+def _is_again(column: NounPhrase, phrase: NounPhrase) -> bool:
+    """Whether a number that is asked for in a second sentence is that of the first."""
+    said = [[chunk.text for chunk in one.chunks] for one in (column, phrase)]
+    is_same = column.summary and phrase.summary and column.summary[1] == phrase.summary[1]
+    return bool(is_same) and said[0] == said[1]
 
 
 def _leads_to_items(plan: a.Plan | None) -> bool:

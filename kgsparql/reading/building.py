@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -198,10 +199,11 @@ class Builders:
         comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
         edges = [value for _, value in found.order if isinstance(value, Edge)]
         positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
-        value = found.one("number").value
+        half = found.one("half")
+        value = Chunk(half.start, half.end, half.text, number=Decimal(50)) if half else found.one("number").value
         if "unit" in found and not value.unit:
             value = replace(value, unit=found.one("unit").text)
-        return Quantity(comparison, value, positions, "is_of_value" in found, "is_share" in found)
+        return Quantity(comparison, value, positions, "is_of_value" in found, bool(half) or "is_share" in found)
 
     def extreme(self, found: Labels) -> Superlative:
         """Make ``the second oldest``, ``the three largest``, ``top 5``."""

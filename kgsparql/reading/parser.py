@@ -247,6 +247,10 @@ def _with_each(question: Form) -> Form:
         return replace(question, phrase=whole, columns=tuple(of_each), each=None)  # those in Ulm, the name of each
     if parts and each is not None and all(part.of is not None and part.of.is_each for part in parts):
         question = replace(question, columns=parts, phrase=each)  # the name and the price of every film
+    last = parts[-1].restrictions[-1:] if parts else ()
+    if each is not None and any(isinstance(one, Predication) and one.subject is each for one in last):
+        rest = replace(parts[-1], restrictions=parts[-1].restrictions[:-1])
+        question = replace(question, columns=(*parts[:-1], rest), phrase=each)  # the average age and rank for each
     if parts and not parts[0].is_theirs and all(_is_theirs(part) for part in parts[1:]):
         question = replace(question, phrase=parts[0], columns=parts[1:])  # the films and their years
     phrase = question.phrase
