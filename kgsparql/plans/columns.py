@@ -13,7 +13,7 @@ from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, first_of
-from kgsparql.reading.clauses import NounPhrase, Predication, relations
+from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, relations
 from kgsparql.reading.gaps import left_out_at
 
 _COUNTED = 3
@@ -49,36 +49,49 @@ class Columns(NamedWords):
                 if column or owner is not noun:
                     left += () if column else self.positions([*noun.chunks, *owner.chunks])
                     continue
-            whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
-            said = (p for one in relations(noun.restrictions) for p in one.verb)
-            verbs = (p for p in said if self.texts[p] not in self.lexicon.light_words)
-            own = [one for one in noun.chunks if kinds.isdisjoint(one.classes)] or noun.chunks  # a singer's name
-            positions = (*self.positions([*own, *whose]), *verbs)
-            texts = self.connector.at(positions)
-            others = [text for text in texts if root(text) not in self.fit.roots_of(kinds)]
-            is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
-            stands = is_name and self.lexicon.id_words.isdisjoint(texts)  # a name, without a predicate, is in its row
-            found = self._columns_of_group(known, texts) or [self._column(known, texts, is_name=is_name)]
-            own_words = others if is_name else texts  # the baker ids of bakers: their ids
-            bare = [text for text in own_words if text not in self.lexicon.measure_words]  # the phone number: the phone
-            if self.is_counted(noun) and noun.of is not None:  # how many there are is no id of theirs
-                counting = self.lexicon.count_words
-                found = [one for one in found if one is not None and not counting.isdisjoint(one.name.split())]
-                bare = texts
-            found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
-            if not any(found) and (path := self.being(known)) is not None:  # the name of who is a judge
-                found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
-            found = found if any(found) else [self._column_of_reached(key, noun, positions)]
+            positions, is_name, found = self._fields_of_noun(key, noun, kinds)
+            # A name without a predicate is in its row, where that is no key of a table.
+            stands = is_name and self.lexicon.id_words.isdisjoint(self.connector.at(positions))
+            stands = stands and not any(found) and self._have_names(known)
             made |= {one.name: one for one in found if one is not None}
             left += positions if not (any(found) or stands) else ()
             is_hidden |= any(found) and names_stand and is_name
-            stood |= stands and not any(found)
+            stood |= stands
         doubts = (*key.doubts, *left_out_at(left))
         if not made:
             return PlannedReading(known, key.score, doubts)
         is_beside = self.question.each is not None or not self.question.asks_fields
         table = a.ItemTable(known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
         return PlannedReading(table, key.score, doubts)
+
+    def _fields_of_noun(
+        self, key: Denotation, noun: NounPhrase, kinds: frozenset[IRI]
+    ) -> tuple[tuple[int, ...], bool, list[a.Column | None]]:
+        """Find what a noun asks for of each item: the positions of its words, whether it is a name, its columns."""
+        known, whose = key.known, [] if noun.of is None or noun.of.is_each else noun.of.chunks
+        said = (p for one in relations(noun.restrictions) for p in one.verb)
+        verbs = (p for p in said if self.texts[p] not in self.lexicon.light_words)
+        own = [one for one in noun.chunks if kinds.isdisjoint(one.classes)] or noun.chunks  # a singer's name
+        positions = (*self.positions([*own, *whose]), *verbs)
+        texts = self.connector.at(positions)
+        others = [text for text in texts if root(text) not in self.fit.roots_of(kinds)]
+        is_name = bool(others) and self.lexicon.identity_nouns.issuperset(others)
+        found = self._columns_of_group(known, texts) or [self._column(known, texts, is_name=is_name)]
+        own_words = others if is_name else texts  # the baker ids of bakers: their ids
+        bare = [text for text in own_words if text not in self.lexicon.measure_words]  # the phone number: the phone
+        if self.is_counted(noun) and noun.of is not None:  # how many there are is no id of theirs
+            counting = self.lexicon.count_words
+            found = [one for one in found if one is not None and not counting.isdisjoint(one.name.split())]
+            bare = texts
+        found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
+        if not any(found) and (path := self.being(known)) is not None:  # the name of who is a judge
+            found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
+        return positions, is_name, found if any(found) else [self._column_of_reached(key, noun, positions)]
+
+    def _have_names(self, items: a.ItemSet) -> bool:
+        """Whether some things are called otherwise than by the key of their row: `id=1`."""
+        some = [one for one in self.view.members(items) if isinstance(one, IRI)][:3]
+        return not some or any("=" not in name for name in self.view.labels(some, in_grace=True).values())
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
         """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
@@ -162,12 +175,14 @@ class Columns(NamedWords):
             return None
         rel = Rel(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
         ways = (one for one in self.connector.connect(key, rel) if one.doubts == key.doubts)
-        for path in (one.path for one in ways):
-            kinds, reached = of_classes(noun.head.classes), a.Ends(key.known, path)
-            self.view.look_for_items([others := a.Minus(reached, kinds)])
-            among = kinds if self.view.has_items(others) else None
-            return a.Column(noun.head.text, a.Value(path, "item", among=among), optional=True)
-        return None
+        return first_of(self._items_at(one.path, key, noun.head) for one in ways)
+
+    def _items_at(self, path: PropertyPath, key: Denotation, head: Chunk) -> a.Column:
+        """The things that a path leads to, of the class of a noun where there are others."""
+        kinds, reached = of_classes(frozenset(head.classes)), a.Ends(key.known, path)
+        self.view.look_for_items([others := a.Minus(reached, kinds)])
+        among = kinds if self.view.has_items(others) else None
+        return a.Column(head.text, a.Value(path, "item", among=among), optional=True)
 
     def _of_owner(self, key: Denotation, noun: NounPhrase, owner: NounPhrase) -> a.Column | None:
         """What belongs to other things that each item leads to: `the town of their shop`, `the shop they work at`."""
@@ -178,7 +193,7 @@ class Columns(NamedWords):
             found = self.phrases.with_argument(thing, said, key, NounPhrase())
             for path in (one.path for one in found if one.how and one.doubts == thing.doubts):
                 if noun is owner:
-                    return a.Column(owner.chunks[-1].text, a.Value(path, "item"), optional=True)
+                    return self._items_at(path, key, owner.chunks[-1])
                 own = [one for one in noun.chunks if not frozenset(owner.chunks[-1].classes).intersection(one.classes)]
                 texts = self.connector.at(self.positions(own))
                 is_name = self.lexicon.identity_nouns.issuperset(texts)

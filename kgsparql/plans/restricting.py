@@ -371,7 +371,7 @@ class Restricting(NamedWords):
                 each = [with_argument_within(said, one, part) for part in one.object.parts if _is_number(part)]
                 if len(each) == len(one.object.parts):
                     return self.all_of(given, each)
-        if other is not None and len(apart := self._apart(other)) > 1:  # had concerts before 2005 and after 2010
+        if other is not None and len(apart := self._told_apart(other)) > 1:  # had concerts before 2005 and after 2010
             return self.all_of(given, [replace(said, object=one) for one in apart])
         phrase = other if other is not None and other.parts else said.subject
         if phrase is None or not phrase.parts or any(part.quantity for part in phrase.parts):
@@ -384,7 +384,7 @@ class Restricting(NamedWords):
             return self._in_any(given, [[one] for one in each]) if phrase is other else None
         return self.all_of(given, each)
 
-    def _apart(self, phrase: NounPhrase) -> list[NounPhrase]:
+    def _told_apart(self, phrase: NounPhrase) -> list[NounPhrase]:
         """Tell apart what cannot be of one thing: concerts before 2005 and after 2010 are two."""
         times = [
             one
