@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -44,9 +45,10 @@ def resource(folder: str, name: str) -> Traversable:
 
 def packaged_text(path: str) -> str:
     """Return the text of a file of the package, such as ``rdf/units.toml``."""
-    return files("kgsparql").joinpath(path).read_text(encoding="utf-8")
+    return (Path(__file__).parent / path).read_text(encoding="utf-8")
 
 
+@cache
 def packaged_toml(path: str) -> dict[str, Any]:
     """Read a TOML file of the package."""
     import tomllib  # which few commands need

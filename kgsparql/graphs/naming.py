@@ -15,7 +15,7 @@ from kgsparql.graphs.graph import Solution
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, iris_in, local_name
+from kgsparql.rdf.terms import IRI, Literal, grouped, iris_in, local_name
 from kgsparql.rdf.vocabulary import (
     LABEL_NODES,
     LABELS,
@@ -95,7 +95,9 @@ def naming_of(graph: _Embedded) -> Naming:
 
 def _seen_things(graph: _Embedded) -> list[_SeenThing]:
     """Look at the first things of a graph, and at the first of each class."""
-    subjects = dict.fromkeys(quad.subject for quad in islice(graph.quads(), _QUADS_SEEN))
+    seen = [*islice(graph.quads(), _QUADS_SEEN)]
+    facts = grouped((quad.subject, quad) for quad in seen)
+    subjects: dict[Any, None] = dict.fromkeys(facts)
     if sum(source.triples for source in graph.stored) <= _MOST_TRIPLES:
         x, kind = g.variables("x kind")
         classes = g.Select((kind,), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_THINGS)
@@ -103,14 +105,16 @@ def _seen_things(graph: _Embedded) -> list[_SeenThing]:
         each = min(_OF_A_KIND, _THINGS // max(1, len(listed)) + 1)
         of_classes = (q.subject for own in listed for q in islice(graph.quads(None, RDF_TYPE, own), each))
         subjects = {**dict.fromkeys(of_classes), **dict.fromkeys(islice(subjects, _THINGS))}
-    return [_seen_thing(graph, one) for one in iris_in(subjects)[: 2 * _THINGS]]
+    held, is_whole = graph.held(frozenset(LABELS)), len(seen) < _QUADS_SEEN
+    of_things = ((one, facts[one] if is_whole else graph.quads(one)) for one in iris_in(subjects)[: 2 * _THINGS])
+    return [_seen_thing(graph, iri, [*islice(own, _FACTS)], held) for iri, own in of_things]
 
 
-def _seen_thing(graph: _Embedded, iri: IRI) -> _SeenThing:
+def _seen_thing(graph: _Embedded, iri: IRI, facts: Sequence[ox.Quad], held: Collection[IRI]) -> _SeenThing:
     texts, links = defaultdict[IRI, list[Literal]](list), defaultdict[IRI, list[IRI]](list)
-    held = graph.held(frozenset(LABELS))
-    is_labelled = any(next(graph.quads(iri, label), None) for label in held)
-    for quad in islice(graph.quads(iri), _FACTS_OF_LABELLED if is_labelled else _FACTS):
+    labels = [label for label in held if len(facts) == _FACTS and next(graph.quads(iri, label), None)]
+    is_labelled = bool(labels) or any(quad.predicate in held for quad in facts)
+    for quad in facts[: _FACTS_OF_LABELLED if is_labelled else _FACTS]:
         if isinstance(quad.object, Literal):
             texts[quad.predicate].append(quad.object)
         elif isinstance(quad.object, IRI):

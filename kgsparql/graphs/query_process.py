@@ -252,13 +252,13 @@ def _reply_to(store: ox.Store, limits: Json, text: bytes) -> Frame:
 
 
 def _send_frame(pipe: Connection, header: Json, body: bytes) -> None:
-    pipe.send_bytes(json.dumps(header).encode())
-    pipe.send_bytes(body)
+    pipe.send_bytes(json.dumps(header).encode() + b"\n" + body)
 
 
 def _next_frame(pipe: Connection) -> Frame:
-    """Wait for the next header and its bytes; an EOFError at the end, an OSError in the middle of a frame."""
-    return json.loads(pipe.recv_bytes()), pipe.recv_bytes()
+    """Wait for the next header, on a line of its own, and its bytes; an EOFError at the end, an OSError in a frame."""
+    header, _, body = pipe.recv_bytes().partition(b"\n")
+    return json.loads(header), body
 
 
 @cache

@@ -325,7 +325,6 @@ _SHORTEST_NOUN = 3  # characters of one that is looked up in the other number
 LABEL_OPENERS = ("is", "has", "was", "are", "have")  # say nothing at the start of a predicate's name
 
 
-@lru_cache(maxsize=1)
 def countries() -> dict[str, list[str]]:
     """Return the names of the countries of which a word is the adjective.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 _PART = re.compile(r'"[^"]*"|<-|=>|\w+=\S+|[()/?*+!&]|\w+:(?=\S)|[\w.]+')
@@ -62,7 +62,7 @@ class Grammar:
             else:
                 bodies[[*bodies][-1]] += f" {line}"
         self.names = bodies.keys()
-        self.rules = {name: self._alternatives_in(_PART.findall(body)) for name, body in bodies.items()}
+        self.rule = cache(lambda name: self._alternatives_in(_PART.findall(bodies[name])))  # one question needs a few
 
     def _alternatives_in(self, parts: list[str]) -> list[tuple[_Match, str, list[Labelled]]]:
         found = []
@@ -111,7 +111,7 @@ class RuleReader:
     """
 
     def __init__(self, grammar: Grammar, words: Lattice, build: Build, *, keeps_all: bool = False) -> None:
-        self.rules, self.words, self.build, self.keeps_all = grammar.rules, words, build, keeps_all
+        self.rules, self.words, self.build, self.keeps_all = grammar.rule, words, build, keeps_all
         self.known: dict[tuple[str, int], tuple[int, Any, list[Labelled]] | None] = {}
         self.depth = 0
         self.value: Any = None
@@ -125,7 +125,7 @@ class RuleReader:
         if self.depth > _MAX_DEPTH:
             return None
         self.depth += 1
-        for match, builder, constants in self.rules[name]:
+        for match, builder, constants in self.rules(name):
             caught: list[Labelled] = []
             self.value = None
             end = match(self, at, caught)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from operator import and_
 from typing import TypeVar
 
@@ -49,7 +48,6 @@ _Item = Json
 """A question with paths, of which the first is right; a list may lack that, and then none is to be chosen."""
 
 
-@cache
 def bundled() -> Json:
     """Return the questions, terms and facts of the trial, as their file has them."""
     return packaged_toml("retrievers/trial.toml")

@@ -194,7 +194,7 @@ def dated_ways(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> tuple[Dates, l
     leads to them, or one and a value. A relation is called as a link, a value, or their class; an office is one of its
     own: the `mayor` of a town, and the `treasurer` of a club.
     """
-    if not nodes or not all(_is_nameless(node, kind, facts) for node, facts in nodes.items()):
+    if not nodes or not are_nameless(kind, nodes):
         return Dates(), []
     facts = [fact for own in nodes.values() for fact in own if fact[0] not in LABELS]
     dates = dates_among(facts)
@@ -261,6 +261,11 @@ def _dates_of_spans(kind: IRI, link: IRI, graph: KnowledgeGraph) -> Dates:
         if "r" in one and (role := role_of(by)):
             found |= dates_among([(one["r"], one["date"])], (Step(link), Step(by)), role)
     return found
+
+
+def are_nameless(kind: IRI, nodes: Nodes) -> bool:
+    """Tell whether no node of a class has a name."""
+    return all(_is_nameless(node, kind, facts) for node, facts in nodes.items())
 
 
 def _is_nameless(node: Term, kind: IRI, facts: Facts) -> bool:

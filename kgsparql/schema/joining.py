@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts
@@ -14,12 +14,13 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, local_name, name_words
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
-from kgsparql.schema.dating import Dates, Dating, Joined, dated_ways
+from kgsparql.schema.dating import Dates, Dating, Joined, Nodes, are_nameless, dated_ways
 from kgsparql.schema.patterns import patterns
 
 _WORDS = 3  # of a text that is a note
 _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell what they are
 _CLASSES, _TOGETHER = 400, 20  # classes that are looked at; of which one query reads nodes
+_FIRST = 3  # nodes of a class that tell whether others are looked at
 _HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGNORECASE)
 
 
@@ -38,7 +39,8 @@ def joining_classes(
         return {}, frozenset(), {}
     joined, links = dict[IRI, tuple[Joined, ...]](), set[IRI]()
     dated, roles = dict[IRI, Dating](), defaultdict[IRI, tuple[Joined, ...]](tuple)
-    for kind, nodes in _nodes_of_classes(graph):
+    few = _nodes_of_classes(graph, _used_classes(graph), _FIRST)
+    for kind, nodes in _nodes_of_classes(graph, [kind for kind, own in few if _may_join(kind, own)], _NODES):
         own = _links(nodes)
         if own and (way := _way(kind, own)) is not None and _is_nothing_led_to(graph, kind):
             joined[kind] = (way,)
@@ -79,15 +81,24 @@ def led_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[Joined, list[IR
     return found
 
 
-def _nodes_of_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, Mapping[Term, list[tuple[IRI, Term]]]]]:
+def _used_classes(graph: KnowledgeGraph) -> list[IRI]:
+    x, kind = variables("x kind")
+    used = g.found(graph, "kinds", (kind,), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_CLASSES)
+    return [one for one in iris_in(said["kind"] for said in used) if not one.value.startswith(OF_ONTOLOGIES)]
+
+
+def _may_join(kind: IRI, nodes: Nodes) -> bool:
+    """Tell whether nodes of a class may join things; what some of them do not, the class does not."""
+    return bool(_links(nodes) or _links_of_table(nodes) or are_nameless(kind, nodes))
+
+
+def _nodes_of_classes(graph: KnowledgeGraph, kinds: Sequence[IRI], each: int) -> Iterator[tuple[IRI, Nodes]]:
     """Yield classes, each with what some of its nodes have."""
     x, kind, p, y = variables("x kind p y")
-    used = g.found(graph, "kinds", (kind,), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_CLASSES)
-    own = [one for one in iris_in(said["kind"] for said in used) if not one.value.startswith(OF_ONTOLOGIES)]
-    for some in in_parts(own, _TOGETHER):
+    for some in in_parts(kinds, _TOGETHER):
         queries = []
         for one in some:
-            nodes = g.Select((kind, x), (g.Values(kind, (one,)), g.Fact(x, RDF_TYPE, kind)), limit=_NODES)
+            nodes = g.Select((kind, x), (g.Values(kind, (one,)), g.Fact(x, RDF_TYPE, kind)), limit=each)
             facts = g.Select((kind, x, p, y), (nodes, g.Fact(x, p, y)), limit=_FACTS)
             queries.append(g.select_query("nodes", facts))
         found: dict[Term, dict[Term, list[tuple[Any, Term]]]] = defaultdict(lambda: defaultdict(list))
@@ -96,7 +107,7 @@ def _nodes_of_classes(graph: KnowledgeGraph) -> Iterator[tuple[IRI, Mapping[Term
         yield from ((one, found[one]) for one in some)
 
 
-def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
+def _links(nodes: Nodes) -> list[IRI]:
     """List the two predicates by which every node leads to one thing; none where nodes are things themselves.
 
     What has a name, a date, a number or a third link is asked for itself (which flights, how many orders), as is what
@@ -111,7 +122,7 @@ def _links(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> list[IRI]:
     return links if len(links) == 2 and is_of_links and not is_thing else []
 
 
-def _links_of_table(nodes: Mapping[Term, list[tuple[IRI, Term]]]) -> set[IRI]:
+def _links_of_table(nodes: Nodes) -> set[IRI]:
     """List the links of a table that only joins two others, as tables are mapped: with their keys as values, too."""
     said = [fact for facts in nodes.values() for fact in facts if fact[0] != RDF_TYPE]
     links = {p for p, y in said if not isinstance(y, Literal)}

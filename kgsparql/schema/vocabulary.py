@@ -159,7 +159,7 @@ class GraphVocabulary:
 
 
 def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
-    """Read what an endpoint declares of its predicates, once in a process, in at most six requests.
+    """Read what an endpoint declares of its predicates, once in a process, in at most five requests.
 
     Public services have profiles, which say how they state things: what these declare is too much, and of no use.
     What is refused, or takes too long, is not asked for again.
@@ -228,12 +228,14 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
     x, by, y = variables("x by y")
     said = (g.Values(by, _DECLARING), g.Fact(x, by, y))
     kept = g.Select((x, by, y), said, limit=BOUND)
-    mutual = g.Select((x,), (g.Fact(x, RDF_TYPE, SYMMETRIC),), limit=BOUND)
+    typed = g.Select((x, by), (g.Values(by, (SYMMETRIC, TRANSITIVE)), g.Fact(x, RDF_TYPE, by)), limit=BOUND)
     ways: dict[IRI, set[Step]] = defaultdict(set)
-    equal: set[tuple[Term, Term]] = set()
-    for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("mutual", mutual)])):
-        one, other, how = found["x"], found.get("y", found["x"]), found.get("by", SYMMETRIC)
-        if isinstance(one, IRI) and isinstance(other, IRI) and not other.value.startswith(OF_ONTOLOGIES):
+    equal, transitive = set[tuple[Term, Term]](), set[Term]()
+    for found in graph.select(Query.union([g.select_query("declared", kept), g.select_query("typed", typed)])):
+        one, other, how = found["x"], found.get("y", found["x"]), found["by"]
+        if how == TRANSITIVE:
+            transitive.add(one)
+        elif isinstance(one, IRI) and isinstance(other, IRI) and not other.value.startswith(OF_ONTOLOGIES):
             ways[other].add(Step(one, "inverse" if how in {INVERSE_OF, SYMMETRIC} else "forward"))
             if how in {INVERSE_OF, EQUIVALENT_PROPERTY}:
                 equal |= {(one, other), (other, one)}
@@ -249,9 +251,6 @@ def _read_relations(graph: KnowledgeGraph) -> dict[str, Any]:
         for step in steps:
             implied[Step(step.predicate)].append(Step(one, step.direction))
             implied[Step(step.predicate, "inverse")].append(Step(one, step.direction).reversed)
-    transitive = {
-        one["x"] for one in g.found(graph, "transitive", (x,), (g.Fact(x, RDF_TYPE, TRANSITIVE),), limit=BOUND)
-    }
     transitive |= {other for one, other in equal if one in transitive}  # from the other end, too
     stated = {one: steps for one, steps in relations.items() if steps}
     return {

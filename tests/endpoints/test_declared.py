@@ -20,7 +20,7 @@ FAMILY = """
 :bob rdfs:label "Bob Lee" . :eve rdfs:label "Eve Lee" . :carl rdfs:label "Carl Moor" .
 :dora rdfs:label "Dora Lee" ; :childOf :ann .
 """
-DECLARED = "owl#SymmetricProperty> .\n"  # in the query for what is declared, and in none for labels
+DECLARED = "owl#TransitiveProperty> }"  # in the query for what is declared, and in none for labels
 CHILDREN = "Who are the children of Ann Lee?"
 
 
@@ -46,7 +46,7 @@ def test_sub_properties_inverses_and_symmetric_predicates_are_followed(family: P
         assert (found.sure, {one.label for one in found.best}) == (True, {"Bob Lee", "Dora Lee", "Eve Lee"})
         married = knowledge.ask("Who is Carl Moor married to?")
         assert (married.sure, [one.label for one in married.best]) == (True, ["Ann Lee"])
-        assert len(proxy.of(DECLARED)) == len(proxy.of("TransitiveProperty")) == 1, "once for all questions"
+        assert len(proxy.of(DECLARED)) == 1, "once for all questions"
 
 
 def test_a_refusal_is_said_and_not_tried_again(family: Path) -> None:

@@ -317,9 +317,9 @@ class _Writer:
             own = {*some}
             different.append(len(own))
             found.extend(map(numbers.__getitem__, own))
-        ordered = sorted(numbers, key=lambda text: (len(text), text))
+        ordered = sorted(sorted(numbers), key=len)
         total = len(ordered)
-        written = np.frombuffer("".join(f"{text}\n" for text in ordered).encode("utf-8", "replace"), "u1")
+        written = np.frombuffer("\n".join([*ordered, ""]).encode("utf-8", "replace"), "u1")
         hashes = np.fromiter(map(_hash_of, ordered), "<i8", total)
         by_hash, places = np.argsort(hashes, kind="stable"), np.empty(total, np.int64)
         places[np.fromiter(map(numbers.__getitem__, ordered), np.int64, total)] = np.arange(total)

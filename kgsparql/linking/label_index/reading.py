@@ -361,7 +361,7 @@ class _Reader:
 
     def _polled_solutions(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions with progress, until it is cancelled."""
-        for number, solution in enumerate(self._result_of(self._streamed_solutions, query)):
+        for number, solution in enumerate(self._streamed_solutions(query)):
             if number % AT_ONCE == 0:
                 self._poll_s()
                 self.progress("reading labels", len(self.found), None)
@@ -370,7 +370,9 @@ class _Reader:
     def _streamed_solutions(self, query: Query) -> Iterable[Solution]:
         """Return the solutions; of a graph in this process, where there may be millions, as they are found."""
         graph = self.graph
-        return graph.stream(query) if isinstance(graph, OxigraphGraph) else self._whole_solutions(graph.select(query))
+        if isinstance(graph, OxigraphGraph):
+            return graph.stream(query)
+        return self._whole_solutions(self._result_of(graph.select, query))
 
     def _whole_solutions(self, solutions: Solutions) -> Solutions:
         """Check that these are all solutions: a label that is missing once would not be found for good."""
