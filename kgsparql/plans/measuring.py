@@ -351,6 +351,8 @@ class Measuring(NamedWords):
         own, names = self.lexicon, [*map(self.fit.text, option.path.predicates)]
         is_bare = own.moments.issuperset(words_of(names[-1]))  # the year of a car is that in which it was made
         light = own.light_words | own.making if is_bare else own.light_words
+        if not own.count_words.isdisjoint(words_of(names[-1])):  # sells the largest number of products, as is stated
+            light |= own.joining_verbs
         said = [p for p in verb if self.texts[p] not in light]
         return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
 

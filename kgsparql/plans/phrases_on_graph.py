@@ -220,7 +220,9 @@ class Phrases(NamedWords):
             full = said.union(map(root, self.lexicon.name_adjectives))
             own = [one for one in found if self.fit.label_roots(one.path.first_step.predicate) - kinds <= full] or own
         own = [replace(one, doubts=tuple(doubt for doubt in one.doubts if doubt.code != "reading")) for one in own]
-        return own or [one for one in found if not one.doubts] or owners
+        is_id = not self.lexicon.id_words.isdisjoint(self.connector.at(positions))
+        found = [one for one in found if not one.doubts and (is_id or one.path.first_step in have)]
+        return own or found or owners
 
     def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[tuple[Chunk, ...], NounPhrase]:
         """The noun of what belongs to somebody, and to whom: the `place of birth`, one predicate, of `Ann`."""

@@ -160,7 +160,10 @@ class Planner:
             return listed
         if phrase.superlative and (value := self._extreme_value(phrase, phrase.superlative)) is not None:
             return value
-        return self._chosen(self._kinds_of_named(phrase) or self._restricted())
+        likeliest = self._chosen(self._kinds_of_named(phrase) or self._restricted())
+        field = self.tables.field_of_class(phrase) if likeliest.doubts else None
+        other = likeliest if field is None else self._chosen(self.phrases.settled(field))
+        return likeliest if other.doubts else other
 
     def _kinds_of_named(self, phrase: NounPhrase) -> list[Denotation]:
         """What kind of film a named film is: what its genre, format or another name for kinds leads to."""

@@ -55,6 +55,12 @@ class Restricting(NamedWords):
             return self._sharing(given, said.object, said.verb, said.preposition)
         if said.object is not None and said.object.kinds:
             said = self._as_placed(said, said.object)
+        is_origin = said.preposition == "from" and said.subject is not None and bool(given.head and said.verb)
+        if is_origin and self.lexicon.origin_verbs.issuperset(self.connector.at(said.verb)):  # they have these
+            subject = said.subject
+            return self.restrict(
+                given, replace(said, verb=(), light="have", preposition="", object=subject, subject=None)
+            )
         is_place = bool(said.verb) and all(self.texts[p] in self.lexicon.place_verbs for p in said.verb)
         if is_place and (given.classes or given.head or given.asked == "where"):
             said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")

@@ -27,8 +27,8 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import first_of, zip_equal
-from kgsparql.reading.clauses import NounPhrase, Predication, Restriction, Superlative
+from kgsparql.rdf.terms import IRI, first_of, zip_equal
+from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Restriction, Superlative
 from kgsparql.reading.gaps import left_out_at, uncomputed
 
 _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
@@ -252,7 +252,32 @@ class TablePlanner(NamedWords):
         tables = [self.beside.of(one, columns, names_stand=stand) for one in found]
         if not (stand or all(one.is_theirs for one in columns)):  # else they are kept by it
             tables = [own for own in tables if not own.doubts and not _leads_to_items(own.plan)]
-        return max(tables, key=lambda own: own.score, default=None)
+        likeliest = max(tables, key=lambda own: own.score, default=None)
+        if likeliest is not None and likeliest.doubts and (kind := self._class_of_field(columns[0])) is not None:
+            others = Predication(light="be", preposition="of", object=replace(phrase, asked=""))
+            whose = NounPhrase(chunks=(Chunk(-1, -1, "", classes=(kind,)),), restrictions=(others,))
+            for one in self.phrases.settled(whose)[:1]:  # the paragraph ids and texts of a document
+                table = self.beside.of(one, columns, names_stand=True)
+                return likeliest if table.doubts else table
+        return likeliest
+
+    def field_of_class(self, phrase: NounPhrase) -> NounPhrase | None:
+        """Take the loaf prices of a bakery for those of its loaves; None where more is said: that it has the most."""
+        of = () if phrase.of is None else (Predication(light="be", preposition="of", object=phrase.of),)
+        said = (*of, *phrase.restrictions)
+        kind = self._class_of_field(phrase) if said and all(map(_is_plain, said)) else None
+        if kind is None:
+            return None
+        whose = NounPhrase(chunks=(Chunk(-1, -1, "", classes=(kind,)),), restrictions=said)
+        nouns = tuple(one for one in phrase.chunks if not one.classes) or phrase.chunks
+        return replace(phrase, chunks=nouns, of=whose, of_form="of", restrictions=())
+
+    def _class_of_field(self, noun: NounPhrase) -> IRI | None:
+        """The class that a field begins with: `paragraph ids`."""
+        kinds = [kind for chunk in noun.chunks for kind in chunk.classes[:1]]
+        kind = first_of(kinds) or self.measured_class(self.positions(noun.chunks))
+        roots = {*map(root, self.connector.at(self.positions(noun.chunks)))}
+        return kind if kind is not None and self.fit.roots_of([kind]) < roots else None
 
     def _nouns_beside(self, said: Restriction) -> Sequence[NounPhrase]:
         """What a list has beside its items: `with symbol and number`; nothing where things are kept by it."""
@@ -358,6 +383,13 @@ def _rounded_number(number: a.Number | a.Measure, digits: int) -> a.Calculated:
 
 def _likeliest(found: Sequence[PlannedReading]) -> PlannedReading:
     return max(found, key=lambda own: own.score, default=unplanned())
+
+
+def _is_plain(said: Restriction) -> bool:
+    """Whether no more is said than that things are in, of or for something."""
+    if not isinstance(said, Predication) or said.verb or said.is_negated or not said.preposition or said.object is None:
+        return False
+    return not (said.object.most or said.object.superlative or said.object.quantity)
 
 
 def _is_again(column: NounPhrase, phrase: NounPhrase) -> bool:

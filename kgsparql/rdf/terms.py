@@ -52,7 +52,7 @@ _UNPRINTABLE = re.compile(
 _ASCII_GAP = re.compile("[^0-9a-z$+<=>^`|~]+")  # everything except letters, digits and symbols
 _OF_COLUMN = re.compile("([a-z]{3,})(id|name|code|type|no|number|date|year)")
 _BEFORE_NAME = frozenset({"full", "first", "last", "birth"})  # in such names, whatever the table
-_NUMBER_OF = re.compile("^(num|no|nr)(?=[_ ]of[_ ])")
+_NUMBER_OF = re.compile("^(?:num|no|nr|number)[_ ](?:of[_ ])?(?=[a-z]+s$|(?<=of[_ ]))")
 _CAMEL = re.compile(
     r"(?<!\bMc)(?<=[a-z0-9])(?=[A-Z][a-z]{2})"  # before a word of three letters, but for Scottish names
     r"|(?:(?<=[a-z]{2})|(?<=[a-z][A-Z][a-z]))(?=[A-Z][a-z])"  # of two, which in NaCl is no word
@@ -206,7 +206,7 @@ def local_name(term: IRI) -> str:
     tail = tail or value
     if tail == value:
         tail = value.rsplit(":", 1)[-1] or value
-    tail = _NUMBER_OF.sub("number", tail)
+    tail = _NUMBER_OF.sub("number of ", tail)
     parted = _parted_name(tail, before.rpartition("/")[2])
     return parted or split_camel_case(unquote(tail).replace("_", " ").strip()) or value
 

@@ -101,15 +101,17 @@ class _Reader:
         chunks = phrase.chunks
         own, owner, said = self.lexicon, chunks[:-1], phrase.restrictions
         texts = [self.texts[at] for at in chunks[-1].span] if chunks else []
+        if len(chunks) == 1 and (opened := self.words[chunks[0].start].get("owner_class")) is not None:
+            owner, texts = (opened.value,), texts[-1:]  # `singer names`, which are called so
         is_named = (bool(said) or is_ordered) and own.identity_nouns.issuperset(texts)
         is_counted = is_count and bool(owner) and not (said or chunks[-1].entities or chunks[-1].classes)
         if not (texts and phrase.of is None and (is_named or is_counted)):
             return phrase
         first, of = first_of(said), NounPhrase(owner, restrictions=said)
-        if isinstance(first, Predication) and first.object is not None and not owner:
+        if isinstance(first, Predication) and first.object is not None and not chunks[:-1]:
             is_of = not (first.verb or first.subject or first.is_negated) and first.preposition in own.fields_of
             of = first.object.restricted(*said[1:]) if is_of else of
-        if not (of.chunks and of.chunks[-1].classes):
+        if not any(chunk.classes for chunk in of.chunks):
             return phrase
         return replace(phrase, chunks=chunks[-1:], of=of, of_form="of", restrictions=())
 
@@ -398,7 +400,8 @@ class _Tagger:
         openers = own.determiners | own.have_forms | own.question_words.keys() | {own.possessive}
         openers |= own.summaries.keys() | own.superlatives.keys() | own.and_words
         is_opened = at > 0 and self.texts[at - 1] in openers
-        is_joined = not own.function_words.isdisjoint(texts) or own.is_verb(texts[0])
+        is_verb = own.is_verb(texts[0]) and not (chunk is not None and chunk.classes)
+        is_joined = not own.function_words.isdisjoint(texts) or is_verb
         if (is_joined and not is_opened) or (texts[-1] in own.prepositions and end < self.length):
             return None
         classes = chunk.classes if chunk is not None and chunk.end == end else ()
