@@ -116,10 +116,9 @@ class ListMembers:
             x, cell = Variable("x"), Variable("cell")
             compiler = PlanCompiler(self.profiler.vocabulary, _CELLS)
             before = a.Ends(start, PropertyPath(path.steps[: at + 1]))
-            is_forward = step.is_forward
-            lists = compiler.members(before, x) if is_forward else (g.Fact(Variable("of"), step.predicate, x),)
-            first, last = path.steps[: at + is_forward], path.steps[at + is_forward :]
-            ways = [own if is_forward else back(own) for own in self._ways_to_members(lists, x, cell)]
+            lists = compiler.members(before, x) if step.is_forward else (g.Fact(Variable("of"), step.predicate, x),)
+            first, last = path.steps[: at + step.is_forward], path.steps[at + step.is_forward :]
+            ways = [own if step.is_forward else back(own) for own in self._ways_to_members(lists, x, cell)]
             return [PropertyPath((*first, *way.steps, *last)) for way in ways]
         return []
 
@@ -346,25 +345,27 @@ class KnownGraph:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
         shared = self.profiler.common or self.profiler
         if self.predicates and not shared.known.predicates:
-            others = self.vocabulary.relations.keys() | self.vocabulary.joined.keys()
-            unused = others - {*self.predicates}
+            own = self.vocabulary
+            unused = {*own.relations, *own.joined, *own.restricted} - {*self.predicates}
             told = sorted(shared.graph.held(TOLD) | unused, key=str)
             labels = replace(self.labels, said_as={})((*self.predicates, *unused), in_grace=False)
-            more, own = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
+            more, found = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
             for one in (*self.predicates, *told):
                 label = labels.get(one) or own_label(one).text
                 for text in distinct((label, *more.get(one, ()))):
                     name = PredicateName(one, text, roots_of([text]), is_label=text == label)
-                    own.update({word: (*own.get(word, ()), name) for word in name.roots})
-            shared.known.predicates.update(own)  # at once: others may look there meanwhile
+                    found.update({word: (*found.get(word, ()), name) for word in name.roots})
+            shared.known.predicates.update(found)  # at once: others may look there meanwhile
         return shared.known.predicates
 
     def names_said(self, question: str) -> dict[Term, str]:
-        """Tell which of several names of predicates a question has: the longest that it has whole."""
+        """Tell the longest name of each predicate that a question has whole, with the label's word if it has that."""
         said, by_root = roots_of([question]), self._names_by_root()
         if not by_root:  # of an endpoint that is too large to list its predicates
             return _NamesSaid(said)
-        whole = {name for word in said for name in by_root.get(word, ()) if name.roots <= said}
+        some = {name for word in said for name in by_root.get(word, ())}
+        words = {name.predicate: {max(name.roots, key=len)} & said for name in some if name.is_label}
+        whole = {name for name in some if name.roots <= said and words.get(name.predicate, set()) <= name.roots}
         names = sorted(whole, key=lambda name: (len(name.roots), name.is_label, name.text))
         return {name.predicate: name.text for name in names}
 

@@ -88,6 +88,7 @@ def other_names(graph: KnowledgeGraph, predicates: Sequence[IRI]) -> dict[IRI, t
         if isinstance(predicate, IRI) and isinstance(name, Literal):
             found[predicate].append(plain_text(name))
     for predicate in predicates:
-        known = known_names(predicate, is_labelled=predicate in found)
+        is_named = predicate in found and normalised(local_name(predicate)) not in map(normalised, found[predicate])
+        known = known_names(predicate, is_labelled=is_named)
         found[predicate] += [name.text for name in known if name.language == "en"]
     return {one: tuple(sorted(names[:_MOST_NAMES], key=len)) for one, names in found.items() if names}
