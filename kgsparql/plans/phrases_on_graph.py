@@ -160,7 +160,7 @@ class Phrases(NamedWords):
 
     def _joined(self, phrase: NounPhrase) -> list[Denotation]:
         """All of some phrases together, each in its likeliest meaning."""
-        found = [best(self.denotations(part), 1) for part in phrase.parts]
+        found = [best(self.settled(part), 1) for part in phrase.parts]
         if not all(found):
             return []
         parts = [own[0] for own in found]

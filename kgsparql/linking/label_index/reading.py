@@ -36,13 +36,14 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, local_name, name_words, normalised, split_camel_case, whole_number
+from kgsparql.rdf.terms import IRI, Literal, iris_in, local_name, name_words, normalised, split_camel_case, whole_number
 from kgsparql.rdf.vocabulary import (
     DESCRIPTIONS,
     LABEL_NODES,
     RDF_TYPE,
     SHAPE_NAME,
     SHAPE_PATH,
+    SUBCLASS_OF,
     UNWALKED,
     has_readable_end,
     is_mediator,
@@ -160,7 +161,7 @@ class _Reader:
     :ivar pages: web pages of which nothing is said: the ends of their addresses are no names.
     :ivar nameless: what no question means.
     :ivar is_ontology: its classes are the things one asks about.
-    :ivar related: the last words of the names of predicates; ``called``: the names of classes.
+    :ivar related: the last words of the names of predicates; ``called``: the names of classes above others.
     """
 
     graph: KnowledgeGraph
@@ -346,12 +347,15 @@ class _Reader:
     def _bare_name(self, key: str) -> str:
         """Return what a class is called without the word by which a relation leads to such: `anchovies topping`.
 
-        Only in an ontology: where things are of classes, a payment is no `payment status`.
+        Only in an ontology: where things are of classes, a payment is no `payment status`. What a class above others is
+        called means no other one.
         """
         if self.is_ontology and not self.related:
             kinds = [(kind, name_words(IRI(iri))) for iri, kind in self.kinds.items()]
             self.related = {name[-1] for kind, name in kinds if kind == "predicate" and name}
-            self.called = {" ".join(name) for kind, name in kinds if kind == "class"}
+            x, kind = variables("x kind")
+            above = g.found(self.graph, "broader", (kind,), (g.Fact(x, SUBCLASS_OF, kind),), distinct=True)
+            self.called = {" ".join(name_words(own)) for own in iris_in(one["kind"] for one in above)}
         bare, _, last = key.rpartition(" ")
         return bare if last in self.related and bare not in self.called else ""
 
