@@ -113,8 +113,7 @@ class ListMembers:
         for at, step in enumerate(path.steps):
             if not self.profiler.at_ends(step.predicate).lead_to_lists:
                 continue
-            x, cell = Variable("x"), Variable("cell")
-            compiler = PlanCompiler(self.profiler.vocabulary, _CELLS)
+            x, cell, compiler = Variable("x"), Variable("cell"), PlanCompiler(self.profiler.vocabulary, _CELLS)
             before = a.Ends(start, PropertyPath(path.steps[: at + 1]))
             lists = compiler.members(before, x) if step.is_forward else (g.Fact(Variable("of"), step.predicate, x),)
             first, last = path.steps[: at + step.is_forward], path.steps[at + step.is_forward :]
@@ -258,7 +257,10 @@ class KnownGraph:
         if reading.plan is None:
             return reading
         ends = [e.path.last_step for one in parts_of(reading.plan, a.Minus) for e in parts_of(one.without, a.Ends)]
-        is_wide = any(step.is_forward and step.predicate in restricted for step in ends)
+        tops = [a.Has(one, Step(SUBCLASS_OF, "inverse").path) for one in parts_of(reading.plan, a.Top) if restricted]
+        is_wide = any(step.is_forward and step.predicate in restricted for step in ends) or any(
+            map(self.has_items, tops)
+        )
         doubts = (*[KINDS_LEFT_OUT] * is_wide, *lists_left_out(reading.plan, self.profiler.graph))
         return replace(reading.doubted(*doubts), plan=mapped(reading.plan, change))
 

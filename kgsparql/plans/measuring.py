@@ -23,6 +23,7 @@ from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
 from kgsparql.rdf.units import converted, unit, unit_named
+from kgsparql.rdf.vocabulary import OF_ONTOLOGIES
 from kgsparql.reading.clauses import (
     NounPhrase,
     Predication,
@@ -192,6 +193,8 @@ class Measuring(NamedWords):
         fit = self.fit
         last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
+            return
+        if self.view.is_ontology and last.predicate.value.startswith(OF_ONTOLOGIES):  # each class is below some other
             return
         is_called = fit.form(last.predicate) in {"noun", "agent"}  # not `located in`, however like a city
         is_noun = is_called and any(fit.says(text, fit.text(last.predicate)) for text in texts[-1:])

@@ -167,7 +167,7 @@ class _Reader:
     def _is_for_name(self, at: int) -> bool:
         """Tell whether a word that says little stands where a name would: ``may``, of ``the singer of may``."""
         own, text = self.lexicon, self.texts[at]
-        closed = own.function_words - own.prepositions - own.question_words.keys()
+        closed = own.function_words - own.prepositions - own.question_words.keys() - own.universals - own.pronouns
         is_last = at == len(self.texts) - 1 and text in closed
         is_said = is_last or (text in own.auxiliaries and at not in self.passed)
         return is_said and self.texts[max(0, at - 1)] in own.prepositions
@@ -180,6 +180,8 @@ class _Reader:
         is_opening = opening is not None and at < opening.end
         if is_opening or at in self.in_names or before in own.have_forms or after in own.identity_nouns:
             return False
+        if at in self.passed and before in own.locatives and not own.have_forms.isdisjoint(texts):
+            return False  # which cities have a museum in them
         if text in own.anaphors:
             return 0 < at < self.first_end and own.auxiliaries.isdisjoint((before, after))
         if self.first_end == end:
