@@ -320,5 +320,6 @@ def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) ->
     """How like the most like of some names each of others is; by the last word where only words are compared."""
     if session.ranker.by_meaning:
         return np.asarray(session.ranker.similarities(said, names).max(axis=1))
-    last = [stem(own[-1]) if (own := words_of(name)) else "" for name in said]  # a winner is no prize
+    heads = (words_of(name.partition(" of ")[0]) for name in said)  # `country of origin` is a country
+    last = [stem(own[-1]) if own else "" for own in heads]  # a winner is no prize
     return np.array([word in set(map(stem, names)) for word in last], float)

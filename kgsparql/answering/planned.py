@@ -353,9 +353,11 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if is_no and any(one.every is not None and found.asked.asks == "count" for one in subjects):
         names = (*names, rival("any", "all"))  # how many templates do all documents use
     kinds = [*value_gaps(computed.plan, session)] if is_no else []
-    if (sort := sort_gap_of(session.question, computed.items, (), session)) is not None:
-        kinds.append(sort)
     last = session.compared_labels([match.path.last for match in reading.how], in_grace=True)
+    ways = [plan.path.last] if isinstance(plan, a.Ends) and plan.path.last_step.is_forward else []
+    steps = [*map(split_camel_case, replace(session.compared_labels, said_as={})(ways, in_grace=True).values())]
+    if (sort := sort_gap_of(session.question, computed.items, steps, session)) is not None:
+        kinds.append(sort)
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = distinct((*found.gaps, *made.gaps, *names, *kinds))
     return replace(made, gaps=gaps, support=support_of_plan(reading))

@@ -104,7 +104,8 @@ class Predicating(NamedWords):
         )
         if is_among and are_many and (below := [*self._below(given, other)]):  # which concepts are metals: such
             return met(given, below)
-        if is_among or not (given.is_free or given.is_named or given.classes):
+        are_kinds = self.view.is_ontology and self.question.asks != "ask"  # toppings of a pizza are kinds of vegetable
+        if is_among or not (given.is_free or given.is_named or given.classes or are_kinds):
             return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
         found = [one.leaving_out(given.head) for one in met(given.headless(), [*self._below(given, other)])]
         if given.head or given.classes:
