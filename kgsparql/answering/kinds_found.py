@@ -213,8 +213,6 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]])
     labels, some = session.compared_labels, ends[:_SAMPLE]
     are_named = any(map(labels.has_label, some)) or not any(labels.has_label(link.term) for link in session.links)
-    if kinds and not are_named and all(isinstance(end, IRI) for end in some):  # a node that says who did it, and where
-        return other_kind(wanted, quoted(kinds[0]), first)
     said = [*kinds, *steps]
     is_text = all(isinstance(end, Literal) for end in ends)
     last = words_of(" ".join(steps))[-1:]
@@ -227,6 +225,9 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     mine, other = _likeness_of(said, wanted_names, session), _likeness_of(said, others, session)
     nearer = other - mine
     is_said = bool(steps) and mine[-1] >= _W.step and nearer[-1] < _W.clearly
+    are_nodes = not (are_named or is_said) and all(isinstance(end, IRI) for end in some)
+    if kinds and are_nodes:  # a node that says who did it, and where
+        return other_kind(wanted, quoted(kinds[0]), first)
     is_like = is_said or (nearer[: len(kinds) or 1] < _W.clearly).any()
     found = said if not is_like else _acts_among(kinds, session) if sort == "agent" and not is_said else []
     return other_kind(wanted, quoted(found[0]), first) if found else None

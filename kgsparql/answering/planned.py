@@ -354,7 +354,8 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         names = (*names, rival("any", "all"))  # how many templates do all documents use
     kinds = [*value_gaps(computed.plan, session)] if is_no else []
     last = session.compared_labels([match.path.last for match in reading.how], in_grace=True)
-    ways = [plan.path.last] if isinstance(plan, a.Ends) and plan.path.last_step.is_forward else []
+    led = plan.sets[0] if isinstance(plan, a.Both) else plan
+    ways = [led.path.last] if isinstance(led, a.Ends) and led.path.last_step.is_forward else []
     steps = [*map(split_camel_case, replace(session.compared_labels, said_as={})(ways, in_grace=True).values())]
     if (sort := sort_gap_of(session.question, computed.items, steps, session)) is not None:
         kinds.append(sort)

@@ -129,8 +129,8 @@ class Phrases(NamedWords):
             return best(new for one in bare for new in self.predicating.at_value(one, (), "=", value))
         if of is not None and not phrase.same and not of.is_empty:
             return self._of(phrase, of)
-        if len(chunks) > 1 and chunks[-1].text.lower() in self.lexicon.empty_nouns:  # `laureate items`
-            return self._unrestricted(replace(phrase, chunks=chunks[:-1]))
+        if len(chunks) > 1 and (chunks[-1].text.lower() in self.lexicon.empty_nouns or self._are_one(*chunks[-2:])):
+            return self._unrestricted(replace(phrase, chunks=chunks[:-1]))  # `laureate items`, `hot spiciness`
         head = phrase.head
         if head is None:
             return [Denotation(None, asked=phrase.asked)]
@@ -317,9 +317,8 @@ class Phrases(NamedWords):
     def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
         """The instances of a class that the head names, restricted by the words before it."""
         view, before, is_main = self.view, phrase.chunks[:-1], phrase is self.question.phrase and not phrase.kinds
-        if view.is_ontology and len(before) == 1:  # `the topic Phylogeny` is that
-            is_such = not {*view.profiler.with_broader([kind])[1:]}.isdisjoint(before[0].classes)
-            before = () if is_such else before
+        if len(before) == 1 and self._are_one(head, before[0]):  # `the topic Phylogeny` is that
+            before = ()
         is_many = is_main and (self._is_counted(phrase) or self.question.is_listing)
         is_bare = is_main and bool(phrase.asked) and not (phrase.restrictions or view.has_instances(kind))
         is_thing = self._is_a_thing(kind) and not (phrase.asked or (is_many and view.has_instances(kind)))
@@ -342,6 +341,11 @@ class Phrases(NamedWords):
         for chunk in before:
             found = [new for one in found for new in self._modified(one, chunk)]
         return [*named, *map(self._with_adjective, found)]
+
+    def _are_one(self, one: Chunk, other: Chunk) -> bool:
+        """Whether a class of an ontology stands beside one above it."""
+        above = self.view.profiler.with_broader(one.classes[:1])[1:] if self.view.is_ontology else ()
+        return not {*above}.isdisjoint(other.classes)
 
     def _is_a_thing(self, kind: IRI) -> bool:
         """Whether a class itself is what is meant: in an ontology, where nothing is said to be of it."""
