@@ -28,7 +28,7 @@ from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, first_of
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
-from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity, positions_in
+from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity, positions_in, relations
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out, left_out_at, may_mean
 
@@ -64,7 +64,14 @@ class Phrases(NamedWords):
             unused += sorted(positions_in(phrase.of))
         found = [one.doubted(left_out("not")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
+<<<<<<< HEAD
         free = [one for one in found[:1] if one.is_free]
+=======
+        are_such = any(one.light == "be" for one in relations(phrase.restrictions))  # which kinds of plant are herbs
+        is_first = bool(phrase.kinds) and not (phrase.restrictions and (are_such or not self.view.is_ontology))
+        if is_first:
+            found = best(new for one in found for new in self._kinds(one, phrase))
+>>>>>>> 53f8a89f (How many kinds of something there are that something is said of counts the kinds)
         for restriction in phrase.restrictions:
             said = restriction.object if isinstance(restriction, Predication) else None
             if isinstance(said, NounPhrase) and said.kinds:  # they are such kinds, and no relation leads to them
@@ -74,8 +81,8 @@ class Phrases(NamedWords):
             if free and not any(not one.doubts for one in kept) and isinstance(restriction, Predication):
                 kept = [*self._also_had(found, free[0], restriction), *kept]
             found = kept or [one.leaving_out(self.said_in(restriction)) for one in found if not one.is_free]
-        if phrase.kinds and not phrase.restrictions:
-            found = best(new for one in found for new in self._kinds(one, phrase))
+        if phrase.kinds and phrase.restrictions and not is_first and self._is_counted(phrase):
+            found = [one.leaving_out(phrase.kinds) for one in found]
         if phrase.superlative:
             self.measuring.look_at_measured(found[:4] if phrase.superlative.measures else [])
             found = best(new for one in found[:4] for new in self.measuring.superlative(one, phrase.superlative))
