@@ -64,14 +64,11 @@ class Phrases(NamedWords):
             unused += sorted(positions_in(phrase.of))
         found = [one.doubted(left_out("not")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
-<<<<<<< HEAD
         free = [one for one in found[:1] if one.is_free]
-=======
         are_such = any(one.light == "be" for one in relations(phrase.restrictions))  # which kinds of plant are herbs
         is_first = bool(phrase.kinds) and not (phrase.restrictions and (are_such or not self.view.is_ontology))
         if is_first:
             found = best(new for one in found for new in self._kinds(one, phrase))
->>>>>>> 53f8a89f (How many kinds of something there are that something is said of counts the kinds)
         for restriction in phrase.restrictions:
             said = restriction.object if isinstance(restriction, Predication) else None
             if isinstance(said, NounPhrase) and said.kinds:  # they are such kinds, and no relation leads to them

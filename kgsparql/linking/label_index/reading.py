@@ -316,22 +316,13 @@ class _Reader:
     def _rows_of_one(self, iri: str, found: list[_Read], has_codes: bool) -> list[LabelRow]:
         """Make all rows of an IRI, sorted; with the end of an IRI that has no readable name, if it means something."""
         names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
-<<<<<<< HEAD
         is_named = not _ENGLISH.isdisjoint([row.language[:3] for row in names])
-        if has_codes or not is_named:
+        is_identifier = iri[-1].isdecimal() and _IDENTIFIER.search(iri) is not None
+        if has_codes or is_identifier or not is_named:
             term = IRI(iri)
             name = name_of_code(term) or clean_text(local_name(term))
             is_code = has_codes and _ENDS_IN_NUMBER.match(name) is not None  # machine `m3`, by its end
-            may_be = is_code or (not is_named and (not self.names_entity or has_readable_end(name)))
-=======
-        term, is_named = IRI(iri), any(row.language[:3] in {"", "mul", "en", "en-"} for row in names)
-        is_identifier = _IDENTIFIER.search(iri) is not None
-        may_be_code = bool(self.graph.naming.measured) or is_identifier
-        if may_be_code or not is_named:
-            name = name_of_code(term) or clean_text(local_name(term))
-            is_code = may_be_code and _ENDS_IN_NUMBER.match(name) is not None  # machine `m3`, by its end
             may_be = is_identifier or is_code or (not is_named and (not self.names_entity or has_readable_end(name)))
->>>>>>> 8165bfec (Identifiers of the ontologies of biology (topic_3170, GO:0008150) name their terms; what a name stands for is told)
             if may_be and not is_mediator(term) and iri not in self.pages:
                 key = normalised(name)
                 if key and key not in {row.key for row in names}:
