@@ -7,19 +7,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, local_name, name_words
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
-from kgsparql.schema.dating import Dates, Dating, Joined, Nodes, are_nameless, dated_ways
+from kgsparql.schema.dating import Dating, Joined, Nodes, are_nameless, dated_ways
 from kgsparql.schema.patterns import patterns
 
 _WORDS = 3  # of a text that is a note
 _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell what they are
-_CLASSES, _TOGETHER = 400, 20  # classes that are looked at; of which one query reads nodes
+_CLASSES = 400  # that are looked at
+_TYPED, _NODES_ASKED = 100_000, 12  # of an endpoint: things of which classes are read; and nodes of each class
 _FIRST = 3  # nodes of a class that tell whether others are looked at
 _HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGNORECASE)
 
@@ -31,26 +32,29 @@ def joining_classes(
 
     Of nodes with dates, either link is what the relation is called: the `member` of a club, the `club` of a member.
 
-    None at endpoints: it would be a query for every class. Nodes have no name, their IRIs say nothing, nothing leads to
-    them, and they have two facts and no more. Which of these leads to the subject is told by their names
-    (``patterns.toml``), or by the one that is called as the class is.
+    Nodes have no name, their IRIs say nothing, nothing leads to them, and they have two facts and no more. Which of
+    these leads to the subject is told by their names (``patterns.toml``), or by the one that is called as the class is.
+    At an endpoint these are three requests, and dates are not read: they would be a query for every class.
     """
-    if not graph.is_embedded or not graph.held(frozenset((RDF_TYPE,))):
+    if not graph.held(frozenset((RDF_TYPE,))):
         return {}, frozenset(), {}
-    joined, links = dict[IRI, tuple[Joined, ...]](), set[IRI]()
+    kinds, each = _used_classes(graph), _NODES_ASKED
+    if not graph.is_remote:
+        kinds, each = [kind for kind, own in _nodes_of_classes(graph, kinds, _FIRST) if _may_join(kind, own)], _NODES
+    found = dict(_nodes_of_classes(graph, kinds, each))
+    ways = {kind: way for kind, nodes in found.items() if (way := _way(kind, _links(nodes))) is not None}
+    joined: dict[IRI, tuple[Joined, ...]] = {kind: (ways[kind],) for kind in _kinds_not_led_to(graph, [*ways])}
+    links = frozenset(link for nodes in found.values() for link in _links_of_table(nodes))
+    if graph.is_remote:
+        return joined, links, {}
     dated, roles = dict[IRI, Dating](), defaultdict[IRI, tuple[Joined, ...]](tuple)
-    few = _nodes_of_classes(graph, _used_classes(graph), _FIRST)
-    for kind, nodes in _nodes_of_classes(graph, [kind for kind, own in few if _may_join(kind, own)], _NODES):
-        own = _links(nodes)
-        if own and (way := _way(kind, own)) is not None and _is_nothing_led_to(graph, kind):
-            joined[kind] = (way,)
-        links |= _links_of_table(nodes)
-        dates, ways = dated_ways(kind, nodes, graph) if kind not in joined else (Dates(), [])
-        for role, one in ways:
+    for kind in (kind for kind in found if kind not in joined):
+        dates, own = dated_ways(kind, found[kind], graph)
+        for role, one in own:
             roles[role] += (one,)
             dated[role] = Dating(dates if role not in dated else dates | dated[role].dates)
     alone = {role: own for role, own in roles.items() if _are_said_by_nodes_alone(role, own, graph)}
-    return joined | alone, frozenset(links), {role: dated[role] for role in alone}
+    return joined | alone, links, {role: dated[role] for role in alone}
 
 
 def roles_without_meaning(joined: Mapping[IRI, tuple[Joined, ...]]) -> frozenset[IRI]:
@@ -82,9 +86,13 @@ def led_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[Joined, list[IR
 
 
 def _used_classes(graph: KnowledgeGraph) -> list[IRI]:
+    """List classes that things are of; at an endpoint, some that the first things are of."""
     x, kind = variables("x kind")
-    used = g.found(graph, "kinds", (kind,), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_CLASSES)
-    return [one for one in iris_in(said["kind"] for said in used) if not one.value.startswith(OF_ONTOLOGIES)]
+    typed: g.Group = (g.Fact(x, RDF_TYPE, kind),)
+    group = (g.Select((kind,), typed, limit=_TYPED),) if graph.is_remote else typed
+    used = g.found(graph, "kinds", (kind,), group, distinct=True, limit=_CLASSES)
+    own = [one for one in iris_in(said["kind"] for said in used) if not one.value.startswith(OF_ONTOLOGIES)]
+    return own[:MAX_ARMS] if graph.is_remote else own
 
 
 def _may_join(kind: IRI, nodes: Nodes) -> bool:
@@ -95,11 +103,11 @@ def _may_join(kind: IRI, nodes: Nodes) -> bool:
 def _nodes_of_classes(graph: KnowledgeGraph, kinds: Sequence[IRI], each: int) -> Iterator[tuple[IRI, Nodes]]:
     """Yield classes, each with what some of its nodes have."""
     x, kind, p, y = variables("x kind p y")
-    for some in in_parts(kinds, _TOGETHER):
+    for some in in_parts(kinds, MAX_ARMS):
         queries = []
         for one in some:
             nodes = g.Select((kind, x), (g.Values(kind, (one,)), g.Fact(x, RDF_TYPE, kind)), limit=each)
-            facts = g.Select((kind, x, p, y), (nodes, g.Fact(x, p, y)), limit=_FACTS)
+            facts = g.Select((kind, x, p, y), (nodes, g.Fact(x, p, y)), limit=_FACTS // _NODES * each)
             queries.append(g.select_query("nodes", facts))
         found: dict[Term, dict[Term, list[tuple[Any, Term]]]] = defaultdict(lambda: defaultdict(list))
         for said in graph.select(Query.union(queries)):
@@ -141,15 +149,20 @@ def _are_said_by_nodes_alone(role: IRI, nodes: Iterable[Joined], graph: Knowledg
     return not g.found(graph, "others", (x,), (g.Fact(x, role, y), *others), limit=1)
 
 
-def _is_nothing_led_to(graph: KnowledgeGraph, kind: IRI) -> bool:
+def _kinds_not_led_to(graph: KnowledgeGraph, kinds: Sequence[IRI]) -> list[IRI]:
     x, p, y = variables("x p y")
-    some = g.Select((x,), (g.Fact(x, RDF_TYPE, kind),), limit=_NODES)
-    return not g.found(graph, "led_to", (x,), (some, g.Fact(y, p, x)), limit=1)
+    led = set[IRI]()
+    for part in in_parts(kinds, MAX_ARMS):
+        some = [g.Select((x,), (g.Fact(x, RDF_TYPE, kind),), limit=_NODES) for kind in part]
+        each = [g.Select((x,), (nodes, g.Fact(y, p, x)), limit=1) for nodes in some]
+        led |= {part[at] for at, _ in select_each(graph, "led_to", each)}
+    return [kind for kind in kinds if kind not in led]
 
 
 def _way(kind: IRI, links: list[IRI]) -> Joined | None:
     """Tell which predicate leads to the subject, and which to the object; ``None`` where their names do not."""
-    if name_words(kind)[-1:] and name_words(kind)[-1].endswith(tuple(patterns()["happening"])):
+    *_, last = ("", *name_words(kind))
+    if not links or last.endswith(tuple(patterns()["happening"])):
         return None
     starts, ends = ([one for one in links if _is_called(one, role, kind)] for role in ("start", "end"))
     if len(starts) == len(ends) == 1:

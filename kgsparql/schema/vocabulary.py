@@ -159,7 +159,7 @@ class GraphVocabulary:
 
 
 def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
-    """Read what an endpoint declares of its predicates, once in a process, in at most five requests.
+    """Read what an endpoint declares of its predicates, and its nodes, once in a process, in at most eight requests.
 
     Public services have profiles, which say how they state things: what these declare is too much, and of no use.
     What is refused, or takes too long, is not asked for again.
@@ -167,10 +167,14 @@ def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
     if graph.profile.is_public:
         return GraphVocabulary()
     if (read := _READ.get(graph.origin)) is None:
+        read = GraphVocabulary()
         try:
             read = GraphVocabulary(**_read_relations(graph.shared()))
+            if len(graph.members) == 1:
+                joined, silent, _ = joining_classes(graph.shared())
+                read = replace(read, joined=joined, silent=silent)
         except (EndpointAuthenticationError, EndpointReplyError, EndpointTimeoutError) as error:  # others: it is gone
-            read = GraphVocabulary(unread=error.message)
+            read = replace(read, unread=error.message)
         _READ[graph.origin] = read
     return read
 

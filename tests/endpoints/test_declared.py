@@ -20,15 +20,25 @@ FAMILY = """
 :bob rdfs:label "Bob Lee" . :eve rdfs:label "Eve Lee" . :carl rdfs:label "Carl Moor" .
 :dora rdfs:label "Dora Lee" ; :childOf :ann .
 """
+EMPLOYED = """
+@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:ann a :Person ; rdfs:label "Ann Lee" . :bob a :Person ; rdfs:label "Bob Lee" .
+:acme a :Firm ; rdfs:label "Acme" . :bolt a :Firm ; rdfs:label "Bolt" .
+<http://example.org/n/9ba7c9165b3c> a :Employer ; :employerOf :ann ; :employerIs :acme .
+<http://example.org/n/166897bd0689> a :Employer ; :employerOf :bob ; :employerIs :bolt .
+"""
 DECLARED = "owl#TransitiveProperty> }"  # in the query for what is declared, and in none for labels
+TYPED = "LIMIT 100000"
 CHILDREN = "Who are the children of Ann Lee?"
 
 
 class Refusing(Proxy):
-    """A server that does not say what is declared."""
+    """A server that does not say what is declared, or of which classes things are."""
+
+    refused = DECLARED
 
     def ask_engine(self, request: Seen, headers: dict[str, str]) -> Response:
-        if DECLARED in request.query:
+        if self.refused in request.query:
             return Response(403, "Forbidden", {"Content-Type": "text/plain"}, b"not for you")
         return super().ask_engine(request, headers)
 
@@ -49,17 +59,29 @@ def test_sub_properties_inverses_and_symmetric_predicates_are_followed(family: P
         assert len(proxy.of(DECLARED)) == 1, "once for all questions"
 
 
-def test_a_refusal_is_said_and_not_tried_again(family: Path) -> None:
+def test_nodes_that_only_join_two_things_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "employed.ttl").write_text(EMPLOYED, encoding="utf-8")
+    with oxigraph_serve(store_of(tmp_path / "employed.ttl", tmp_path / "store")) as url, Proxy(url) as proxy:
+        knowledge = kgsparql.open(proxy.url, embedder="none")
+        found = knowledge.ask("Who is the employer of Ann Lee?")
+        assert (found.sure, [one.label for one in found.best]) == (True, ["Acme"])
+        assert knowledge.ask("Is Bolt the employer of Bob Lee?").value.value == "true"
+        assert [len(proxy.of(text)) for text in (TYPED, "LIMIT 180", DECLARED)] == [1, 1, 1], "once for all questions"
+
+
+@pytest.mark.parametrize("refused", [DECLARED, TYPED])
+def test_a_refusal_is_said_and_not_tried_again(family: Path, refused: str) -> None:
     with oxigraph_serve(family) as url, Refusing(url) as proxy:
+        proxy.refused = refused
         knowledge = kgsparql.open(proxy.url, embedder="none")
         said = [one.reason for one in knowledge.ask(CHILDREN).fallbacks if one.purpose == "schema"]
         assert [one.partition(":")[0] for one in said] == ["what predicates are declared to be is not read"]
         knowledge.ask("Who is Carl Moor married to?")
-        assert len(proxy.of(DECLARED)) == 1
+        assert len(proxy.of(refused)) == 1
 
 
 def test_a_public_service_is_not_asked(family: Path) -> None:
     with oxigraph_serve(family) as url, Proxy(url) as proxy:
         public = replace(UNKNOWN, is_public=True)
         KnowledgeBase(EndpointGraph(proxy.url, profile=public), embedder="none").ask(CHILDREN)
-        assert not proxy.of(DECLARED)
+        assert not proxy.of(DECLARED) + proxy.of(TYPED)
