@@ -257,10 +257,9 @@ class KnownGraph:
         if reading.plan is None:
             return reading
         ends = [e.path.last_step for one in parts_of(reading.plan, a.Minus) for e in parts_of(one.without, a.Ends)]
-        tops = [a.Has(one, Step(SUBCLASS_OF, "inverse").path) for one in parts_of(reading.plan, a.Top) if restricted]
-        is_wide = any(step.is_forward and step.predicate in restricted for step in ends) or any(
-            map(self.has_items, tops)
-        )
+        tops = [a.Has(one, up.reversed.path) for one in parts_of(reading.plan, a.Top) if restricted]
+        is_wide = any(step.is_forward and step.predicate in restricted for step in ends)
+        is_wide |= any(map(self.has_items, tops))
         doubts = (*[KINDS_LEFT_OUT] * is_wide, *lists_left_out(reading.plan, self.profiler.graph))
         return replace(reading.doubted(*doubts), plan=mapped(reading.plan, change))
 
@@ -309,8 +308,7 @@ class KnownGraph:
 
     def classes_of(self, terms: Iterable[Term]) -> dict[Term, frozenset[IRI]]:
         """The classes of terms, with those above."""
-        wanted = iris_in(dict.fromkeys(terms))
-        if new := [*filterfalse(self._classes.__contains__, wanted)]:
+        if new := [*filterfalse(self._classes.__contains__, wanted := iris_in(dict.fromkeys(terms)))]:
             own = self.profiler.classes_of(new)
             self.profiler.with_broader(sorted(set().union(*own.values()), key=str))
             for term in new:
