@@ -372,6 +372,8 @@ class Planner:
 
     def _existence(self, phrase: NounPhrase) -> PlannedReading:
         """Whether there is any, or so many, of what a phrase denotes."""
+        if (apart := self.phrases.predicating.set_apart(phrase)) is not None:
+            return PlannedReading(a.Exists(apart))
         subjects, quantity = self.phrases.denotations(phrase), phrase.quantity
         if subjects and subjects[0].is_named:
             return unplanned()

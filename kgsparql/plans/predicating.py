@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.words import root
@@ -16,8 +17,8 @@ from kgsparql.plans.type_check import UNITS
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.vocabulary import CLASS_ABOVE, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
-from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity
+from kgsparql.rdf.vocabulary import CLASS_ABOVE, DISJOINT_WITH, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
+from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity, relations
 from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival, unsaid
 
 _W = weights("said")
@@ -132,6 +133,25 @@ class Predicating(NamedWords):
             below = {INSTANCE_OF: union(sets)} if sets else {}
         for predicate, items in below.items():
             yield Denotation(items, other.score + _W.of_some, other.doubts, how=(Match("is", ways[predicate]),))
+
+    def set_apart(self, phrase: NounPhrase) -> a.ItemSet | None:
+        """A class, but if it is disjoint with another that something is to be, too: a topping that is meat and fish.
+
+        Not with what such things have: a topping that is hot.
+        """
+        said = [one.object for one in relations(phrase.restrictions) if one.light == "be" and not one.is_negated]
+        nouns = [part for noun in (phrase, *filter(None, said)) for part in noun.parts or (noun,)]
+        heads = [] if any(noun.joined_by == "or" for noun in filter(None, said)) else [noun.head for noun in nouns]
+        kinds = [head.classes[0] for head in heads if head is not None and head.classes]
+        for one, other in combinations(kinds, 2) if self.view.is_ontology else ():
+            such, apart = Denotation(a.Instances(one)), ends(a.Items((other,)), Step(DISJOINT_WITH).path)
+            is_apart = self.view.has_items(a.Both((a.Items((one,)), apart)))
+            if not is_apart or self.view.has_items(a.Both((such.known, a.Instances(other)))):
+                continue
+            wanted = Rel(wanted=replace(such, classes=frozenset((one,))), hops=1)
+            if not self.connector.connect(Denotation(a.Items((other,))), wanted):
+                return a.Minus(a.Items((one,)), apart)
+        return None
 
     def steps_below(self, items: a.ItemSet, predicates: Iterable[IRI]) -> dict[IRI, a.ItemSet]:
         """What is below in each taxonomy that has any: one query for all."""
