@@ -245,7 +245,7 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     """Doubt what was found where some of it is of other classes than the one that is asked for: `which department`."""
     asked, phrase = session.asked, session.asked.phrase
     is_of_class = asked.sort == "any" and asked.asks == "set" and phrase.of is None and not phrase.kinds
-    wanted = set(phrase.head.classes) if is_of_class and phrase.head is not None else set[IRI]()
+    wanted = {*phrase.head.classes} - {*CLASS_KINDS} if is_of_class and phrase.head is not None else set[IRI]()
     own, items = common_profiler(session), iris_in(ends[:_SAMPLE]) if wanted else ()
     view, said = KnownGraph(own, session.compared_labels, session.linker), asked.words(asked.noun)
     classes = [sorted(some, key=str) for some in own.classes_of(items).values()]

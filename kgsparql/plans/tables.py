@@ -274,7 +274,7 @@ class TablePlanner(NamedWords):
 
     def _class_of_field(self, noun: NounPhrase) -> IRI | None:
         """The class that a field begins with: `paragraph ids`."""
-        kinds = [kind for chunk in noun.chunks for kind in chunk.classes[:1]]
+        kinds = [kind for chunk in noun.chunks[:-1] for kind in chunk.classes[:1]]
         kind = first_of(kinds) or self.measured_class(self.positions(noun.chunks))
         roots = {*map(root, self.connector.at(self.positions(noun.chunks)))}
         return kind if kind is not None and self.fit.roots_of([kind]) < roots else None
