@@ -340,7 +340,8 @@ class _Reader:
                 forms += [(row, f"{space[1].lower()} {row.key}") for row in names if space]
                 forms += [(row, bare) for row in names if row.role == "derived" and (bare := self._bare_name(row.key))]
             names += [row._replace(key=key) for row, key in forms if key not in keys]
-            more = known_names(IRI(iri), is_labelled=not is_derived or kind == "class")
+            is_told = is_derived or normalised(local_name(IRI(iri))) in keys
+            more = known_names(IRI(iri), is_labelled=kind == "class" or not is_told)
             known = (label_row(iri, name.text, role="alternative", language=name.language) for name in more)
             names += [row for row in known if row is not None and row.key not in keys]
         rows = [LabelRow(*name[:5], kind, degree) for name in names]
