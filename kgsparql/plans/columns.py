@@ -52,10 +52,10 @@ class Columns(NamedWords):
             positions, is_name, found = self._fields_of_noun(key, noun, kinds)
             # A name without a predicate is in its row, where that is no key of a table.
             stands = is_name and self.lexicon.id_words.isdisjoint(self.connector.at(positions))
-            stands = stands and not any(found) and self._have_names(known)
+            stands = stands and not any(found) and self.have_names(known)
             made |= {one.name: one for one in found if one is not None}
             left += positions if not (any(found) or stands) else ()
-            is_hidden |= any(found) and names_stand and is_name
+            is_hidden |= any(found) and names_stand and (is_name or self._is_part_of_name(positions))
             stood |= stands
         doubts = (*key.doubts, *left_out_at(left))
         if not made:
@@ -88,10 +88,10 @@ class Columns(NamedWords):
             found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
         return positions, is_name, found if any(found) else [self._column_of_reached(key, noun, positions)]
 
-    def _have_names(self, items: a.ItemSet) -> bool:
-        """Whether some things are called otherwise than by the key of their row: `id=1`."""
-        some = [one for one in self.view.members(items) if isinstance(one, IRI)][:3]
-        return not some or any("=" not in name for name in self.view.labels(some, in_grace=True).values())
+    def _is_part_of_name(self, positions: Sequence[int]) -> bool:
+        """Whether it is a part of what persons are called: their first names."""
+        *before, last = ("", *self.connector.at(positions))
+        return last in self.lexicon.identity_nouns and not self.lexicon.naming_adjectives.isdisjoint(before[-1:])
 
     def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
         """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""

@@ -12,7 +12,7 @@ from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, ends
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, first_of
+from kgsparql.rdf.terms import IRI, first_of, normalised
 from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_in
 from kgsparql.reading.form import Form
 
@@ -66,6 +66,12 @@ class NamedWords:
         ]
         reached = [len(self.view.members(one)) for one in (items, *(ends(items, path) for path in found))]
         return found[0] if len(found) == 1 and reached[0] == reached[1] else None
+
+    def have_names(self, items: a.ItemSet) -> bool:
+        """Whether things are called otherwise than by the key of their row, `id=1`, and than the question does."""
+        some = [one for one in self.view.members(items) if isinstance(one, IRI)][:3]
+        names, asked = self.view.labels(some, in_grace=True).values(), normalised(self.chunked.question)
+        return not some or any("=" not in name and normalised(name) not in asked for name in names)
 
     def led_from(self, given: Denotation, rel: Rel) -> list[Denotation]:
         """What belongs to things; where they have nothing of it, to the persons that they are."""

@@ -216,17 +216,17 @@ class Phrases(NamedWords):
         settled = self.predicating.settled_of(owners[:_GIVEN])
         found = [new for one in settled for new in self.led_from(one, rel)]
         found = [one for one in found if one.path.first_step.predicate in named]
-        said = {*map(root, self.connector.at(positions))}
-        kinds = self.fit.roots_of(frozenset().union(*(one.classes for one in owners)))
-        own = [one for one in found if self.fit.label_roots(one.path.first_step.predicate) - kinds == said]
         have = {use.step for one in settled for use in self.view.uses(one.known)}
-        if have.isdisjoint(one.path.first_step for one in own):  # their full names
-            full = said.union(map(root, self.lexicon.name_adjectives))
-            own = [one for one in found if self.fit.label_roots(one.path.first_step.predicate) - kinds <= full] or own
+        real = [one for one in found if one.path.first_step in have or self.view.has_items(one.known)]
+        said, full = {*map(root, self.connector.at(positions))}, {*map(root, self.lexicon.name_adjectives)}
+        kinds = self.fit.roots_of(frozenset().union(*(one.classes for one in owners)))
+        more = [(one, self.fit.label_roots(one.path.first_step.predicate) - kinds) for one in real]
+        own = [one for one, roots in more if roots == said] or [one for one, roots in more if roots <= said | full]
         own = [replace(one, doubts=tuple(doubt for doubt in one.doubts if doubt.code != "reading")) for one in own]
         is_id = not self.lexicon.id_words.isdisjoint(self.connector.at(positions))
-        found = [one for one in found if not one.doubts and (is_id or one.path.first_step in have)]
-        return own or found or owners
+        if not real and (is_id or not all(self.have_names(one.known) for one in settled)):
+            return found or owners
+        return own or [one for one in real if not one.doubts] or owners
 
     def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[tuple[Chunk, ...], NounPhrase]:
         """The noun of what belongs to somebody, and to whom: the `place of birth`, one predicate, of `Ann`."""

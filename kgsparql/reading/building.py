@@ -181,6 +181,12 @@ class Builders:
         parts = (replace(phrase, summary=(edge.start, edge.value)) for edge in found["summary"])
         return NounPhrase(parts=tuple(parts), joined_by="and")
 
+    def paired(self, found: Labels) -> NounPhrase:
+        """Give two adjectives one noun: ``first and last names``."""
+        noun: NounPhrase = found.one("phrase")
+        parts = (replace(noun, chunks=(own, *noun.chunks)) for own in _as_chunks(found["adjective"]))
+        return NounPhrase(parts=tuple(parts), joined_by="and")
+
     def listed(self, found: Labels) -> NounPhrase:
         """Put phrases beside each other that each stand alone: the fields of a table."""
         return NounPhrase(parts=tuple(found["phrase"]), joined_by="and")
