@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation
+from kgsparql.plans.denotation import Denotation, back
 from kgsparql.plans.measuring import MeasureFit
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.rdf.paths import PropertyPath
@@ -53,6 +53,9 @@ class Ordering:
             kind = self.phrases.view.profiler.at_ends(last.predicate).kind
             if kind != "item" and said <= self.phrases.fit.label_roots(last.predicate):  # the ids, ordered by id
                 return [MeasureFit(1.0, a.Value(PropertyPath((last.reversed, last)), kind))]
+        counting = self.phrases.lexicon.count_words
+        if isinstance(given.items, a.Ends) and all(texts[p] in counting for p in order.words):  # in order of count
+            return [MeasureFit(1.0, a.HowMany(back(given.items.path), given.items.start))]
         if found := measuring.measures_at(given, order.words, order.measures, counts=False):
             return found
         rest = [p for p in order.words if texts[p] not in self.phrases.lexicon.count_words]

@@ -187,6 +187,8 @@ class Phrases(NamedWords):
             return best(shared)
         if owner.most and owner.most[1]:
             return self._of_most(phrase, replace(owner, most=None))
+        if phrase is not self.question.phrase and (such := self._value_called(positions, owner)):
+            return such
         chunks, whose = self.owned_noun(phrase, owner)
         positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
         found = list[Denotation]()
@@ -199,6 +201,19 @@ class Phrases(NamedWords):
             said = Predication(light="be", object=NounPhrase(chunks=(name,)))
             found = [new for one in found for new in self.restricting.restrict(one, said)]
         return best(found)
+
+    def _value_called(self, positions: tuple[int, ...], owner: NounPhrase) -> list[Denotation]:
+        """A value with the noun before it by which it is one: the state of Ohio, which people have as their state."""
+        if owner.parts:
+            parts = [self._value_called(positions, part)[:1] for part in owner.parts]
+            items = [one.items for found in parts for one in found if one.items is not None]
+            return [replace(parts[0][0], items=union(items))] if all(parts) and len(items) == len(parts) else []
+        terms = [name.term for name in owner.head.entities] if owner.head is not None and not owner.restrictions else []
+        texts = [one for one in terms if isinstance(one, Literal)]
+        said = {root(self.texts[p]) for p in positions}
+        uses = [(one, use) for one in texts for use in self.view.uses(a.Items((one,)))]
+        found = [one for one, use in uses if said and said <= self.fit.label_roots(use.predicate)]
+        return [Denotation(a.Items((one,)), _W.named) for one in found[:1]]
 
     def _of_most(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """The author of the most books: where the most of them lead."""
@@ -391,7 +406,9 @@ class Phrases(NamedWords):
         for name, start, found in zip(owner.entities, starts, led, strict=False):
             yield from found
             own = self.fit.roots_of(kinds.get(name.term, frozenset()))
-            if all(root(self.texts[p]) in own for p in words):
+            for use in self.view.uses(a.Items((name.term,))) if isinstance(name.term, Literal) else ():
+                own |= self.fit.label_roots(use.predicate)  # the Inner Sea region
+            if words and all(root(self.texts[p]) in own for p in words):
                 yield replace(start, score=1.0)
 
     def _words(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:

@@ -13,7 +13,7 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, first_of, zip_equal
+from kgsparql.rdf.terms import IRI, Literal, first_of, zip_equal
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.clauses import (
     Alternatives,
@@ -22,6 +22,7 @@ from kgsparql.reading.clauses import (
     Quantity,
     Restriction,
     Superlative,
+    relations,
     with_argument_within,
 )
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, quoted, rival, unsaid
@@ -123,8 +124,14 @@ class Restricting(NamedWords):
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
                      if isinstance(one.items, a.Instances)]  # fmt: skip
-            others = [new for one in kinds for new in self.with_argument(given, said, one, argument)]
-            found += [new for new in others if new.items is not None and self.view.members(new.items)]
+            held = [new for one in kinds for new in self.with_argument(given, said, one, argument)]
+            found += [new for new in held if new.items is not None and self.view.members(new.items)]
+            texts = self._as_texts(argument)
+            found = [*(new for one in texts for new in self.with_argument(given, said, one, argument)), *found]
+            if self.lexicon.living_verbs.issuperset(self.connector.at(said.verb)) and said.verb:  # who live in a town
+                lived = replace(said, verb=(), light="be")
+                places = [new for one in [*texts, *others] for new in self.with_argument(given, lived, one, argument)]
+                found = [*(one for one in places if one.how and self.fit.is_location(one.last)), *found]
         return self._with_more(given, said, best(found)) if more else best(found)
 
     def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
@@ -380,7 +387,8 @@ class Restricting(NamedWords):
         if other is not None and len(apart := self._told_apart(other)) > 1:  # had concerts before 2005 and after 2010
             return self.all_of(given, [replace(said, object=one) for one in apart])
         phrase = other if other is not None and other.parts else said.subject
-        if phrase is None or not phrase.parts or any(part.quantity for part in phrase.parts):
+        numbers = [part.quantity for part in phrase.parts if part.quantity is not None] if phrase is not None else []
+        if phrase is None or not phrase.parts or not all(one.is_of_value for one in numbers):
             return None
         if phrase is other:
             each = [replace(said, object=part) for part in _like_the_first(phrase.parts)]
@@ -392,25 +400,21 @@ class Restricting(NamedWords):
 
     def _told_apart(self, phrase: NounPhrase) -> list[NounPhrase]:
         """Tell apart what cannot be of one thing: concerts before 2005 and after 2010 are two."""
-        times = [
-            one
-            for one in phrase.restrictions
-            if isinstance(one, Predication) and one.object is not None and _is_number(one.object)
-        ]
-        match [
-            (self._comparison_of(one.preposition, one.object), one.object.chunks[0].number)
+        times = [one for one in relations(phrase.restrictions) if one.object is not None and _is_number(one.object)]
+        ends = [
+            (one.object.chunks[0].number, self._comparison_of(one.preposition, one.object))
             for one in times
             if one.object
-        ]:
-            case [("<" | "<=", first), (">" | ">=", last)] | [(">" | ">=", last), ("<" | "<=", first)]:
-                is_apart = first is not None and last is not None and first <= last
-            case [("=", first), ("=", last)]:
-                is_apart = first != last
+        ]
+        match sorted((number, sign) for number, sign in ends if number is not None and sign is not None):
+            case [(first, "=" | "<" | "<="), (last, "=" | ">" | ">=")] if first != last or "=" not in {
+                ends[0][1],
+                ends[1][1],
+            }:
+                is_apart = len({tuple(self.connector.at(one.verb)) for one in times} - {()}) < 2
             case _:
-                is_apart = False
-        if not is_apart or len({tuple(self.connector.at(one.verb)) for one in times} - {()}) > 1:
-            return []
-        others = [tuple(own for own in phrase.restrictions if own is not one) for one in times]
+                return []
+        others = [tuple(own for own in phrase.restrictions if own is not one) for one in times if is_apart]
         return [replace(phrase, restrictions=rest) for rest in others]
 
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
@@ -421,9 +425,17 @@ class Restricting(NamedWords):
                 others = [(one, a.Has(given.items, back(one.path), None)) for one in such]
                 return [replace(one, items=a.Minus(have, one.known)) for one, have in others]
         owned = self.all_of(Denotation(None), said.said)
+        for one in relations(said.said):
+            if one.light == "be" and one.object is not None and len(said.said) == 1:
+                owned += self._as_texts(one.object)
         rel = Rel(self.positions(noun.chunks), "value", wanted=given, hops=1)
         found = best(new for own in owned for new in met(given, self.connector.connect(own, rel)))
         return [one.leaving_out(given.head) for one in found] if given.is_free else found
+
+    def _as_texts(self, phrase: NounPhrase) -> list[Denotation]:
+        """The names of things as texts: in tables, that of a country may be a text beside a person, too."""
+        names = phrase.head.entities if phrase.head is not None and self.view.profiler.graph.naming.measured else ()
+        return [Denotation(a.Items((Literal(name.label),))) for name in names if isinstance(name.term, IRI)]
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
         verb = self.positions_of_verb(said)

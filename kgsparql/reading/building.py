@@ -165,6 +165,13 @@ class Builders:
             parts[:1] = parts[0].parts
         if parts[0].is_theirs:
             parts = [replace(part, is_theirs=not part.asked) for part in parts]
+        of_value = parts[0].quantity if parts[0].quantity and parts[0].quantity.is_of_value else None
+        if of_value is not None:  # in grade 9 or 10
+            heads = [part.head if part.head and part.head.is_value and not part.quantity else None for part in parts]
+            parts = [
+                replace(parts[0], quantity=replace(of_value, value=head, positions=tuple(head.span))) if head else part
+                for part, head in zip(parts, heads, strict=True)
+            ]
         *others, last = parts
         if last.of is not None and last.of_form == "of" and not (last.is_theirs or last.of.is_theirs):
             parts = [*(self._owned_by(part, last.of) for part in others), last]

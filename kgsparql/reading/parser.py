@@ -251,6 +251,10 @@ def _with_each(question: Form) -> Form:
         return replace(question, phrase=whole, columns=tuple(of_each), each=None)  # those in Ulm, the name of each
     if parts and each is not None and all(part.of is not None and part.of.is_each for part in parts):
         question = replace(question, columns=parts, phrase=each)  # the name and the price of every film
+    whose = parts[0].of if parts else None
+    if whose is not None and all(part.summary and part.chunks and part.of == whose for part in parts):
+        whole = replace(whose, asked=parts[0].asked)  # the total price and the average weight of the films
+        return replace(question, phrase=whole, columns=tuple(replace(p, of=None, asked="") for p in parts))
     last = parts[-1].restrictions[-1:] if parts else ()
     if each is not None and any(isinstance(one, Predication) and one.subject is each for one in last):
         rest = replace(parts[-1], restrictions=parts[-1].restrictions[:-1])
