@@ -111,6 +111,8 @@ class Columns(NamedWords):
             if (path := way_back(key.known, thing.items)) is not None:
                 return a.Column(name, a.HowMany(path, thing.items), optional=True)
             ways = self.connector.connect(key, Rel(preposition="of", wanted=thing))
+            if self.are_open(ways):
+                return None
             for one in [one for one in ways[:1] if one.doubts == key.doubts]:
                 return a.Column(name, a.HowMany(one.path, thing.items), optional=True)
         options = self.measuring.measures_at(key, self.positions(of.chunks))

@@ -31,7 +31,7 @@ from kgsparql.reading.clauses import (
     Superlative,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import Gap, left_out_at, may_mean, other_kind, rival
+from kgsparql.reading.gaps import Gap, left_out_at, may_mean, other_kind, quoted, rival
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
@@ -347,7 +347,17 @@ class Measuring(NamedWords):
             options = [one for one in options if one.kind]
         refined = self._refined(given, options[:_TRIED], phrase)
         made = [self._top(one, option, best).leaving_out(self.unsaid_by(option, verb)) for one, option in refined]
-        return made or [given.leaving_out(positions or [best.position])]
+        return self._told_apart(made, options) or [given.leaving_out(positions or [best.position])]
+
+    def _told_apart(self, made: list[Denotation], options: Sequence[MeasureFit]) -> list[Denotation]:
+        """Doubt a number of things that are joined in two ways, and come to another: which flights of an airport."""
+        match options[:2]:
+            case [MeasureFit(measure=a.HowMany()) as one, MeasureFit(measure=a.HowMany()) as other] if len(made) > 1:
+                names = [self.fit.text(own.last) for own in (one, other)]
+                is_open = one.score - other.score < 1e-6 and one.path.is_direct and names[0] != names[1]
+                if is_open and self.view.members(made[0].known) != self.view.members(made[1].known):
+                    return [own.doubted(rival(*map(quoted, names))) for own in made]
+        return made
 
     def unsaid_by(self, option: MeasureFit, verb: Sequence[int]) -> list[int]:
         """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
@@ -387,7 +397,7 @@ class Measuring(NamedWords):
         if given.is_free and not self.are_values(given):
             return []
         found = self._quantified_by(given, said, phrase, quantity)[:_TRIED]
-        made = [self.keep(one, option, quantity) for one, option in found]
+        made = self._told_apart([self.keep(one, option, quantity) for one, option in found], [own for _, own in found])
         return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks), *quantity.positions))]
 
     def _quantified_by(
@@ -458,9 +468,8 @@ class Measuring(NamedWords):
         if quantity.is_share:  # more than half of all that there are
             whole = getattr(option.measure, "among", None) or ends(given.known, option.path)
             part = a.Calculated("*", a.Count(whole), a.Constant(quantity.number / 100))
-            left = [] if isinstance(option.measure, a.HowMany) else quantity.positions
-            where = a.Where(given.known, option.measure, comparison, part)
-            return given.kept(where, option.score, Match(value.text, option.path)).leaving_out(left)
+            shared = given.kept(a.Where(given.known, option.measure, comparison, part), option.score)
+            return shared.leaving_out([] if isinstance(option.measure, a.HowMany) else quantity.positions)
         measure = in_unit(option.measure, value.unit, self.view.vocabulary.amounts, is_asked=False)
         first = value.number if value.date is None else value.date
         bounds = [bound for bound in (first, value.last) if bound is not None]

@@ -81,6 +81,15 @@ class NamedWords:
             return found
         return self.connector.connect(replace(given, items=ends(given.known, path)), rel) or found
 
+    @staticmethod
+    def are_open(found: Sequence[Denotation]) -> bool:
+        """Whether two relations lead as well to the same things, and no word tells which: source and destination."""
+        match found[:2]:
+            case [one, other] if one.path.is_direct and other.path.is_direct:
+                is_same = one.path.first_step.direction == other.path.first_step.direction
+                return is_same and one.last != other.last and abs(one.rank - other.rank) < 1e-6
+        return False
+
     def predicates_named(self, texts: Sequence[str]) -> list[tuple[IRI, float]]:
         """The predicates that account for all of some words, and how well."""
         found = [(predicate, self.fit.whole(texts, predicate)) for predicate in self.view.predicates_called(texts)]

@@ -29,7 +29,7 @@ from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, first_of, zip_equal
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Restriction, Superlative
-from kgsparql.reading.gaps import left_out_at, uncomputed
+from kgsparql.reading.gaps import left_out_at, quoted, rival, uncomputed
 
 _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
 _COLUMN = "value"
@@ -163,9 +163,10 @@ class TablePlanner(NamedWords):
             if not said.verb and (back := way_back(key.known, thing.items)) is not None:
                 yield replace(key, score=key.score + thing.score, doubts=thing.doubts), a.HowMany(back, thing.items)
                 continue  # the diets that recipes have: how many recipes each
-            found = (one for one in self.phrases.with_argument(thing, said, key, each) if one.how)
-            for one in best(found, _TRIED):
-                yield one, a.HowMany(one.path, thing.items)
+            found = best((one for one in self.phrases.with_argument(thing, said, key, each) if one.how), _TRIED)
+            names = [quoted(self.fit.text(one.last)) for one in found[:2]] if self.are_open(found) else []
+            for one in found:
+                yield one.doubted(*([rival(*names)] if names else [])), a.HowMany(one.path, thing.items)
 
     # --- a number of each
 
