@@ -42,7 +42,8 @@ class Columns(NamedWords):
                 continue
             if self.is_key(noun, key):
                 continue
-            if (owner := _owner_of(noun, kinds)) is not None:
+            owner = None if self.is_counted(noun) else _owner_of(noun, kinds)
+            if owner is not None:
                 column = None if owned else self._of_owner(key, noun, owner)  # two would multiply
                 made |= {column.name: column} if column else {}
                 owned = True
@@ -80,10 +81,14 @@ class Columns(NamedWords):
         own_words = others if is_name else texts  # the baker ids of bakers: their ids
         bare = [text for text in own_words if text not in self.lexicon.measure_words]  # the phone number: the phone
         if self.is_counted(noun) and noun.of is not None:  # how many there are is no id of theirs
-            counting = self.lexicon.count_words
-            found = [one for one in found if one is not None and not counting.isdisjoint(one.name.split())]
-            bare = texts
+            counting = self.lexicon.count_words  # the number of flights is no flight number
+            stated = [one for one in found if one is not None and one.name.split()[0] in counting]
+            return positions, is_name, list[a.Column | None](stated)
         found = found if any(found) or bare == texts else [self._column(known, bare, is_name=is_name)]
+        ids, is_thing = self.lexicon.id_words, noun.head is not None and bool(noun.head.classes)
+        if is_thing and any(one and not ids.isdisjoint(one.name.split()) for one in found) and ids.isdisjoint(texts):
+            reached = self._of_owner(key, noun, noun) or self._column_of_reached(key, noun, positions)
+            found = [reached] if reached is not None else found  # the choirmaster is called by name
         if not any(found) and (path := self.being(known)) is not None:  # the name of who is a judge
             found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
         return positions, is_name, found if any(found) else [self._column_of_reached(key, noun, positions)]

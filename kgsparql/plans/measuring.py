@@ -144,21 +144,23 @@ class Measuring(NamedWords):
         hinted = [fit.hinted(use.predicate, hints) for use in uses]
         if last.kind in UNITS and "duration" in hints and sum(o.kind in UNITS for o in self.view.uses(items)) == 1:
             hinted[-1] = max(hinted[-1], NEAR)  # whatever it is called
-        if min(own) < NEAR if texts else not hinted[0] and not (is_far and uses[0].path == self.being(items)):
-            return  # whose birth? not its own
+        is_theirs = bool(hinted[0]) or (is_far and bool(hinted[-1]) and uses[0].path == self.being(items))
+        if min(own) < NEAR if texts else not is_theirs:  # whose birth? not its own
+            return
+        if self.lexicon.id_words & {*words_of(fit.text(last.predicate))} and self.lexicon.id_words.isdisjoint(texts):
+            return  # no id is the largest of anything
         known = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
         if is_far and last.kind != "number" and not fit.label_roots(last.predicate) <= known:
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + _W.hinted * max(hinted) if texts else max(hinted)
         beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
-        path = PropertyPath(tuple(use.step for use in uses))
-        measure = a.Value(path, last.kind, self._unit_of(last, beside, is_far=is_far))
+        way = PropertyPath(tuple(use.step for use in uses))
+        measure = a.Value(way, last.kind, self._unit_of(last, beside, is_far=is_far))
         amount = self.amount_behind(items, uses[0]) if is_far else None
         is_far = is_far and (amount is None or amount.path != measure.path)
         if is_far and texts and max(fit.phrase(texts, last.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
-        turned = [hint for hint in hints if hint.startswith("-")]
-        is_turned = any(fit.hinted(use.predicate, turned) for use in uses)
+        is_turned = any(fit.hinted(use.predicate, [hint for hint in hints if hint[0] == "-"]) for use in uses)
         yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure, is_turned)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
@@ -351,13 +353,10 @@ class Measuring(NamedWords):
 
     def _told_apart(self, made: list[Denotation], options: Sequence[MeasureFit]) -> list[Denotation]:
         """Doubt a number of things that are joined in two ways, and come to another: which flights of an airport."""
-        match options[:2]:
-            case [MeasureFit(measure=a.HowMany()) as one, MeasureFit(measure=a.HowMany()) as other] if len(made) > 1:
-                names = [self.fit.text(own.last) for own in (one, other)]
-                is_open = one.score - other.score < 1e-6 and one.path.is_direct and names[0] != names[1]
-                if is_open and self.view.members(made[0].known) != self.view.members(made[1].known):
-                    return [own.doubted(rival(*map(quoted, names))) for own in made]
-        return made
+        near = [own for own in options[:2] if not own.kind and options[0].score - own.score < 1e-6]
+        names = {self.fit.text(own.last): own for own in near}
+        is_one = len(names) < 2 or self.view.members(made[0].known) == self.view.members(made[1].known)
+        return made if is_one else [own.doubted(rival(*map(quoted, names))) for own in made]
 
     def unsaid_by(self, option: MeasureFit, verb: Sequence[int]) -> list[int]:
         """The words for what happened that no name on the way to a time says: who was hired then did not die then."""

@@ -263,7 +263,9 @@ class Predicating(NamedWords):
         if chunk.date is not None or isinstance(chunk.last, Literal):
             options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
-            options = [one for one in self.measuring.measures(given, words) if one.kind == "number"][:_TRIED] or options
+            numbers = [one for one in self.measuring.measures(given, words) if one.kind == "number"][:_TRIED]
+            is_year = chunk.may_be_years and not chunk.unit  # in 2018: nothing behind it costs as much
+            options = [one for one in numbers if one.path.is_direct or not is_year] or options
         elif not words and chunk.number is not None and abs(chunk.number) < FIRST_YEAR:
             # `in phase 3`, which is no year
             options = [one for one in options if one.kind == "number"]

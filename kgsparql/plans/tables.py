@@ -60,7 +60,7 @@ class TablePlanner(NamedWords):
             elif question.asks == "share":
                 found += self._shares(key, each)
             elif columns and all(one.summary for one in columns):
-                found += self._several_summaries(key, each, columns)
+                found += self._several_summaries(key, each, [*([phrase] if phrase.summary else []), *columns])
             elif self.columns and (columns or phrase.summary is None):
                 found.append(self.beside.of(key, self.columns, names_stand=True))
             elif phrase.summary is not None:
