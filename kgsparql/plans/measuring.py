@@ -76,13 +76,11 @@ class Phrasing(Protocol):
 
     def denotations(self, phrase: NounPhrase) -> list[Denotation]:
         """Find the sets that a phrase may denote with all that is said of it, the likeliest first."""
-        ...
 
     def with_argument(
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
         """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
-        ...
 
 
 class Measuring(NamedWords):
