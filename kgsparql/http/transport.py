@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
@@ -223,6 +222,8 @@ def retry_after_s(headers: Mapping[str, str], *, most_s: float = LONGEST_S) -> f
 
 
 def _timestamp_of(date: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # a hundredth of the time of a command
+
     try:
         return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from html import unescape
 from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Literal as OneOf
 
@@ -41,8 +40,11 @@ def literal_kind(value: Literal) -> OneOf["number", "boolean", "date", "text"]:
 
 def plain_text(value: Literal) -> str:
     """Return the text of a label, without the tags of ``rdf:HTML`` and ``rdf:XMLLiteral``."""
-    is_marked = value.datatype.value.endswith(("#HTML", "#XMLLiteral"))
-    return unescape(re.sub("<[^<>]*>", "", value.value)) if is_marked else value.value
+    if not value.datatype.value.endswith(("#HTML", "#XMLLiteral")):
+        return value.value
+    from html import unescape
+
+    return unescape(re.sub("<[^<>]*>", "", value.value))
 
 
 OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")

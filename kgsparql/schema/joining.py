@@ -20,9 +20,9 @@ from kgsparql.schema.patterns import patterns
 _WORDS = 3  # of a text that is a note
 _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell what they are
 _CLASSES = 400  # that are looked at
-_TYPED, _NODES_ASKED = 100_000, 12  # of an endpoint: things of which classes are read; and nodes of each class
+_TYPED, _NODES_ASKED = 1_000_000, 12  # of an endpoint: things of which classes are read; and nodes of each class
 _FIRST = 3  # nodes of a class that tell whether others are looked at
-_HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,}$", re.IGNORECASE)
+_HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)([\da-f]{8,})$", re.IGNORECASE)
 
 
 def joining_classes(
@@ -86,12 +86,14 @@ def led_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[Joined, list[IR
 
 
 def _used_classes(graph: KnowledgeGraph) -> list[IRI]:
-    """List classes that things are of; at an endpoint, some that the first things are of."""
+    """List classes that things are of: as an endpoint states them, else those of its first things."""
     x, kind = variables("x kind")
     typed: g.Group = (g.Fact(x, RDF_TYPE, kind),)
     group = (g.Select((kind,), typed, limit=_TYPED),) if graph.is_remote else typed
-    used = g.found(graph, "kinds", (kind,), group, distinct=True, limit=_CLASSES)
-    own = [one for one in iris_in(said["kind"] for said in used) if not one.value.startswith(OF_ONTOLOGIES)]
+    used: Iterable[Term] | None = graph.sizes.stated("class")
+    if used is None:
+        used = [one["kind"] for one in g.found(graph, "kinds", (kind,), group, distinct=True, limit=_CLASSES)]
+    own = [one for one in iris_in(used) if not one.value.startswith(OF_ONTOLOGIES)]
     return own[:MAX_ARMS] if graph.is_remote else own
 
 
@@ -126,7 +128,7 @@ def _links(nodes: Nodes) -> list[IRI]:
     joined = [dict(own) for own in ends]
     is_of_links = all(len(own) == len(said) == 2 for own, said in zip(joined, ends, strict=True))
     are_things = any(isinstance(y, Literal) for own in joined for y in own.values())
-    is_thing = are_things or not all(map(_is_nameless, nodes)) or max(ends.values(), default=0) > 1
+    is_thing = are_things or not _are_without_words(nodes) or max(ends.values(), default=0) > 1
     return links if len(links) == 2 and is_of_links and not is_thing else []
 
 
@@ -181,9 +183,10 @@ def _is_called(predicate: IRI, role: str, kind: IRI) -> bool:
     return len(rest) == 1 and rest[0] in patterns()[role]
 
 
-def _is_nameless(node: Term) -> bool:
-    """Whether the IRI of a node says nothing to a person, either: `c4f1a09b2e7d`, and no `VAV-2-12`."""
-    return not isinstance(node, IRI) or _HASH.search(local_name(node)) is not None
+def _are_without_words(nodes: Iterable[Term]) -> bool:
+    """Whether the IRIs of nodes say nothing to a person: `c4f1a09b2e7d`, and no `VAV-2-12`; not all are of digits."""
+    found = [_HASH.search(local_name(node)) for node in nodes if isinstance(node, IRI)]
+    return all(found) and (not found or not all(one[1].isdecimal() for one in found if one))
 
 
 def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:

@@ -20,10 +20,11 @@ FAMILY = """
 :bob a :Person ; rdfs:label "Bob Lee" . :eve a :Person ; rdfs:label "Eve Lee" .
 :carl a :Person ; rdfs:label "Carl Moor" .
 :dora a :Person ; rdfs:label "Dora Lee" ; :childOf :ann . :acme rdfs:label "Acme" . :bolt rdfs:label "Bolt" .
-[ a :Employer ; :employerOf :ann ; :employerIs :acme ] . [ a :Employer ; :employerOf :bob ; :employerIs :bolt ] .
+:c4f1a09b2e7d a :Employer ; :employerOf :ann ; :employerIs :acme .
+:475839201385 a :Employer ; :employerOf :bob ; :employerIs :bolt .
 """
 DECLARED = "owl#TransitiveProperty> }"  # in the query for what is declared, and in none for labels
-TYPED = "LIMIT 100000"
+TYPED = "LIMIT 1000000"
 CHILDREN = "Who are the children of Ann Lee?"
 
 
