@@ -17,8 +17,7 @@ FAMILY = """
 :hasDaughter rdfs:subPropertyOf :hasChild .
 :hasChild rdfs:label "has child" ; owl:inverseOf :childOf . :marriedTo a owl:SymmetricProperty .
 :ann a :Person ; rdfs:label "Ann Lee" ; :hasSon :bob ; :hasDaughter :eve ; :marriedTo :carl .
-:bob a :Person ; rdfs:label "Bob Lee" . :eve a :Person ; rdfs:label "Eve Lee" .
-:carl a :Person ; rdfs:label "Carl Moor" .
+:bob a :Person ; rdfs:label "Bob Lee" . :eve rdfs:label "Eve Lee" . :carl a :Person ; rdfs:label "Carl Moor" .
 :dora a :Person ; rdfs:label "Dora Lee" ; :childOf :ann . :acme rdfs:label "Acme" . :bolt rdfs:label "Bolt" .
 :c4f1a09b2e7d a :Employer ; :employerOf :ann ; :employerIs :acme .
 :475839201385 a :Employer ; :employerOf :bob ; :employerIs :bolt .
