@@ -32,7 +32,7 @@ Labels = Callable[[Iterable[Term]], dict[Term, str]]
 # Triples that one counting query looks at (60 ms); where there are more, a count is a lower bound.
 COUNTED = 200_000
 
-_KEPT_S = 0.2  # a count that took less time is not kept
+_KEPT_S = 0.03  # a count that took less time is not kept
 _MAX_KEPT_BYTES = 20_000_000
 
 # Seconds for each count at a public endpoint.

@@ -6,8 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
+from typing import cast
 
 from kgsparql.dataclasses import frozen
+from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable, variables
@@ -134,8 +136,9 @@ def _seen_predicates(graph: KnowledgeGraph) -> Iterator[_Seen]:
     p, d, y, one = variables("p d y one")
     some = g.Select((p, y), (g.Fact(Variable("x"), p, y),), limit=_SEEN)
     typed = g.Select((p, (d, Apply("DATATYPE", (y,))), y), (some,))
-    for said in g.found(graph, "seen", (p, d, (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d)):
-        yield _Seen(said["p"], getattr(said.get("d"), "value", ""), said["one"])
+    query = g.select_query("seen", g.Select((p, d, (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d)))
+    for said in counted(graph, query):
+        yield _Seen(cast("IRI", said["p"]), getattr(said.get("d"), "value", ""), said["one"])
 
 
 def _is_unit(predicate: IRI) -> bool:

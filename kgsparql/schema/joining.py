@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
@@ -92,7 +93,8 @@ def _used_classes(graph: KnowledgeGraph) -> list[IRI]:
     group = (g.Select((kind,), typed, limit=_TYPED),) if graph.is_remote else typed
     used: Iterable[Term] | None = graph.sizes.stated("class")
     if used is None:
-        used = [one["kind"] for one in g.found(graph, "kinds", (kind,), group, distinct=True, limit=_CLASSES)]
+        query = g.select_query("kinds", g.Select((kind,), group, distinct=True, limit=_CLASSES))
+        used = [one["kind"] for one in counted(graph, query)]
     own = [one for one in iris_in(used) if not one.value.startswith(OF_ONTOLOGIES)]
     return own[:MAX_ARMS] if graph.is_remote else own
 
