@@ -28,13 +28,14 @@ _PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
 _PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
 _OPENING = re.compile(r"\A(?:#[^\n]*\n|\s+)*")
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
-# A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph.
-_EMPTY_NOT_IN = r'\?{}\s+NOT\s+IN\s*\(\s*""\s*\)'
 _SELECTED = re.compile(r"\bSELECT\b(?:\s+DISTINCT\b)?([^{]*?)(?:\bWHERE\b|\{)")
 _NAMED = re.compile(r"\([^()]*(?:\([^()]*\))?[^()]*\bAS\s+\?(\w+)\s*\)|\?(\w+)")
-# Literals, IRIs and comments: what looks like a parameter in them is not one.
-_TERM_OR_COMMENT = (
-    r"""(?P<term>"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|<[^<>"{}|^`\\\s]*+>|\#[^\n]*+)"""
+# Literals, IRIs and comments, too: what looks like a parameter in them is not one. In a list that is not bound stands
+# a literal, which is no predicate; the empty list, which would say the same, hides everything on Oxigraph.
+_PARAMETER = re.compile(
+    r"""VALUES\s+(?:(?=\?)|\()(?P<values>[?\w\s]+)\)?\s*\{(?:\s*\((?:\s*UNDEF)+\s*\)|\s*UNDEF)\s*\}"""
+    r"""|\?(?P<listed>\w+)\s+NOT\s+IN\s*\(\s*""\s*\)"""
+    r"""|"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|<[^<>"{}|^`\\\s]*+>|\#[^\n]*+"""
 )
 _VALUES, _NOT_IN = "VALUES", "NOT IN"  # what stands for a parameter in a text that is taken apart
 _MAX_REMEMBERED_CHARACTERS = 8_000
@@ -241,16 +242,11 @@ def _parts_around_parameters(text: str, names: tuple[str, ...]) -> tuple[str, ..
 
 
 def _parts_of_text(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(names) == 1:
-        pattern = rf"(?P<values>VALUES\s+\?{names[0]}\s*\{{\s*UNDEF\s*\}})|(?P<list>{_EMPTY_NOT_IN.format(names[0])})"
-    else:
-        variables = r"\s+".join(rf"\?{name}" for name in names)
-        unbound = r"\s+".join("UNDEF" for _ in names)
-        pattern = rf"(?P<values>VALUES\s+\(\s*{variables}\s*\)\s*\{{\s*\(\s*{unbound}\s*\)\s*\}})(?P<list>(?!))?"
     pieces, end = [], 0
-    for found in re.finditer(f"{pattern}|{_TERM_OR_COMMENT}", text):
-        if found["term"] is None:
-            pieces += [text[end : found.start()], _NOT_IN if found["list"] is not None else _VALUES]
+    for found in _PARAMETER.finditer(text):
+        given = tuple((found["values"] or found["listed"] or "").replace("?", " ").split())
+        if given == names:
+            pieces += [text[end : found.start()], _VALUES if found["values"] else _NOT_IN]
             end = found.end()
     return (*pieces, text[end:])
 
