@@ -116,14 +116,15 @@ class _Search:
         self.item = wanted.items if wanted is not None and not self.classes else None
         self.wanted = Wanted(self.view, self.classes, self.item)
         self.called = frozenset[IRI]().union(*map(connector.called.__getitem__, rel.words))
-        self.halves, self._per_predicate = set[tuple[Step, ...]](), dict[IRI, list[float]]()
-        self.is_direct, self.direct = False, set[tuple[Step, ...]]()
+        self._per_predicate, self.is_direct = dict[IRI, list[float]](), False
+        self.halves, self.direct = set[tuple[Step, ...]](), set[tuple[Step, ...]]()
         self.key = (items, replace(rel, wanted=None), self.classes, self.item)  # what its paths depend on
 
     def ways(self, most: int) -> Looking[list[PathFit]]:
         """The paths that fit, the best first; of so many it is looked up whether they lead to what is wanted."""
         yield from self.wanted.look_up()
         yield self.view.profiler.look_at, [self.items]
+        self.wanted.item_classes -= self.view.classes_in(self.items) if self.view.is_ontology else frozenset()
         first = self.view.uses(self.items)
         yield from self._compare(first)
         found = [*map(self._way, first)]
@@ -137,7 +138,7 @@ class _Search:
                 found += self._further(way)
             if self.wanted.is_said and not self.texts:
                 yield from self._go_on_to_wanted(found)
-        turns: dict[tuple[Step, Role, str], None] = {}
+        turns = dict[tuple[Step, Role, str], None]()
         found = [way for way in found if self.view.may_be(self.kind, way.last)]
         for way in found:
             way.named = self._steps_named(way)
@@ -237,9 +238,10 @@ class _Search:
         return _W.location if self._is_joined and (is_said or self.fit.is_location(step.predicate)) else 0.0
 
     def _is_of_its_terms(self, step: Step) -> bool:
-        """Whether a step is what an ontology says of its own terms: each is below some other, or disjoint with it."""
-        own = step.predicate
-        return self.view.is_ontology and (own in TAXONOMY or own.value.startswith(OF_ONTOLOGIES))
+        """Whether a step is what an ontology says of its own terms: each is below some other, and in some subset."""
+        own, restricted = step.predicate, self.view.profiler.vocabulary.restricted
+        is_other = own in TAXONOMY or own.value.startswith(OF_ONTOLOGIES) or bool(restricted)
+        return self.view.is_ontology and is_other and own not in restricted
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
@@ -467,8 +469,7 @@ class _Search:
                 yield unsaid(last)
         elif is_far and (self.classes or rel.hints) and not self._is_understood(way):
             yield unsaid(last)
-        for step in way.steps:
-            label = self.fit.text(step.predicate)
+        for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
                 yield unsaid(label)
             if said := self.fit.unsaid(label, self.texts):
@@ -491,8 +492,7 @@ class _Search:
 
     def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
-        said = " ".join(self.texts) or self.rel.preposition
-        how = (*self.given.how, Match(said, way.path))
+        how = (*self.given.how, Match(" ".join(self.texts) or self.rel.preposition, way.path))
         asked = "" if self.rel.wanted is None else self.rel.wanted.asked
         items: a.ItemSet = ends(self.items, way.path)
         items = a.Both((items, of_classes(self.classes))) if self.classes else items

@@ -339,6 +339,7 @@ class Phrases(NamedWords):
         if len(before) == 1 and self._are_one(head, before[0]):  # `the topic Phylogeny` is that
             before = ()
         is_many = is_main and (self._is_counted(phrase) or self.question.is_listing)
+        is_many |= self.question.asks_existence and phrase.chunks == self.question.phrase.chunks
         is_bare = is_main and bool(phrase.asked) and not (phrase.restrictions or view.has_instances(kind))
         is_thing = self._is_a_thing(kind) and not (phrase.asked or (is_many and view.has_instances(kind)))
         if (is_bare or is_thing) and not before:
