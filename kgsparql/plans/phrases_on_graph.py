@@ -117,7 +117,8 @@ class Phrases(NamedWords):
         own = self.predicating
         below = own.steps_below(items, TAXONOMY) or own.nothing_below(items)
         found = [given.kept(one, _W.below) for one in below.values()]
-        if not found:  # `is a kind of`; what it is an instance of is no kind of it
+        is_class_meant = self.view.is_ontology and phrase.head is not None and bool(phrase.head.classes)
+        if not (found or is_class_meant):  # `is a kind of`; what it is an instance of is no kind of it
             found = [one for one in self.connector.connect(given, rel) if one.last != RDF_TYPE]
         return found or [given.leaving_out(phrase.kinds)]
 

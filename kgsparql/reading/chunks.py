@@ -246,7 +246,9 @@ class _Chunker:
             is_name = is_acronym or is_proper(self.read.question, self.read.tokens, start, end)
             is_asked = self.texts[start - 1] in language.question_words and start > 0  # which dataset
             return own[0] in language.empty_words and not is_name and not (is_asked and own[0] in language.fillers)
-        ends_badly = own[-1] in language.prepositions | language.determiners and not self.read.is_capital(end - 1)
+        is_joined = self.read.gaps[end - 2] == "-"  # FASTA-like
+        is_said = is_joined or self.read.is_capital(end - 1)
+        ends_badly = own[-1] in language.prepositions | language.determiners and not is_said
         openers = language.determiners | language.auxiliaries | language.prepositions
         begins_badly = own[0] in openers and not self.raw[start][0].isupper()
         return (ends_badly or begins_badly) and len(own) < _VARIED
@@ -375,9 +377,9 @@ def _classes_of(rows: Iterable[LabelRow]) -> tuple[IRI, ...]:
     return distinct(IRI(row.iri) for row in rows)
 
 
-def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, int, str]:
+def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, bool, int, str]:
     row, score = hit
-    return -score, -row.degree, row.iri
+    return -score, row.role != "label" and row.text.endswith(")"), -row.degree, row.iri  # Gene name, then one (HGNC)
 
 
 def _best_names(hits: Iterable[tuple[LabelRow, float]], text: str) -> tuple[Name, ...]:
