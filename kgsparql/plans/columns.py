@@ -42,6 +42,9 @@ class Columns(NamedWords):
                 continue
             if self.is_key(noun, key):
                 continue
+            if noun.superlative or noun.most or noun.quantity:  # the cheapest of each is none of its fields
+                left += self.positions(noun.chunks) or (noun.superlative.position if noun.superlative else 0,)
+                continue
             owner = None if self.is_counted(noun) else _owner_of(noun, kinds)
             if owner is not None:
                 column = None if owned else self._of_owner(key, noun, owner)  # two would multiply

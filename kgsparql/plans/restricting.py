@@ -119,6 +119,7 @@ class Restricting(NamedWords):
         with self.connector.together(others):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
         is_of_all = argument.every is not None and said.preposition in {"", *self.lexicon.by_words}
+        is_of_all = is_of_all and self.texts[argument.every or 0] not in self.lexicon.one_by_one
         if is_of_all and given.asked != "what":  # what prices all have: any of them
             found = [self._of_all(given, one) for one in found]
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat

@@ -27,7 +27,7 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, first_of, zip_equal
+from kgsparql.rdf.terms import IRI, first_of
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Restriction, Superlative
 from kgsparql.reading.gaps import left_out_at, quoted, rival, uncomputed
 
@@ -59,13 +59,16 @@ class TablePlanner(NamedWords):
                 found += map(self._with_columns_asked, self._numbers(key, each))
             elif question.asks == "share":
                 found += self._shares(key, each)
-            elif columns and all(one.summary for one in columns):
-                found += self._several_summaries(key, each, [*([phrase] if phrase.summary else []), *columns])
+            elif any(one.summary for one in columns) and all(map(self._is_number, columns)):
+                own = [phrase] if self._is_number(phrase) else []
+                found += self._several_numbers(key, each, [*own, *columns])
             elif self.columns and (columns or phrase.summary is None):
                 found.append(self.beside.of(key, self.columns, names_stand=True))
             elif phrase.summary is not None:
                 found += self._summaries(key, each, phrase)
-        return _likeliest(found)
+        is_other = self.columns and phrase is not each and phrase.head is not None and bool(phrase.head.classes)
+        left = sorted(phrase.positions) if is_other and question.asks == "set" and not phrase.summary else []
+        return _likeliest(found).doubted(*left_out_at(left))  # the name of the shop, and how many for each colour
 
     def _with_columns_asked(self, found: PlannedReading) -> PlannedReading:
         """A table of numbers with what is asked for besides: `show the shop name as well`."""
@@ -170,18 +173,33 @@ class TablePlanner(NamedWords):
 
     # --- a number of each
 
-    def _several_summaries(
+    def _several_numbers(
         self, key: Denotation, each: NounPhrase, nouns: Sequence[NounPhrase]
     ) -> Iterator[PlannedReading]:
         """Several numbers of each, side by side: `the average and maximum age for each type`."""
-        tables = [first_of(self._summaries(key, each, one)) for one in nouns]
-        columns = list[a.Column]()
-        for one, noun in zip_equal(tables, nouns):
-            if one is None or not isinstance(one.plan, a.ItemTable) or one.plan.items != key.known:
-                return
-            columns.append(replace(one.plan.columns[0], name=self._summary_name(noun)))
-        if tables[0] is not None:
-            yield replace(tables[0], plan=a.ItemTable(key.known, tuple(columns)))
+        made = dict[str, a.Column]()
+        readings = list[PlannedReading]()
+        for noun in nouns:
+            if noun.summary:
+                one = first_of(self._summaries(key, each, noun))
+                if one is None or not isinstance(one.plan, a.ItemTable) or one.plan.items != key.known:
+                    return
+                column = replace(one.plan.columns[0], name=self._summary_name(noun))
+            else:
+                of = noun.of or noun
+                is_said = any(_has(one, each) for one in of.restrictions)
+                of = of if is_said else of.restricted(Predication(light="have", subject=each))
+                counted = first_of(self._counted(key, each, of))
+                if counted is None:
+                    return
+                one, column = counted[0].reading(key.known), a.Column("number", counted[1], optional=True)
+            made[column.name] = column
+            readings.append(one)
+        doubts = [doubt for one in readings for doubt in one.doubts]
+        yield replace(readings[0], plan=a.ItemTable(key.known, tuple(made.values()))).doubted(*doubts)
+
+    def _is_number(self, noun: NounPhrase) -> bool:
+        return bool(noun.summary) or (noun.of is not None and self.beside.is_counted(noun))
 
     def _summary_name(self, noun: NounPhrase) -> str:
         """What a number is called as it is asked for: `average age`."""
@@ -371,7 +389,8 @@ class TablePlanner(NamedWords):
     def share(self) -> PlannedReading:
         """What percentage of a set something is true of."""
         found = list[PlannedReading]()
-        for whole in self.phrases.settled(self.question.phrase)[:_KEYS]:
+        wholes = self.phrases.settled(self.question.phrase)[:_KEYS] if self.question.said else []  # of what is a part
+        for whole in wholes:
             for part in self.phrases.restricting.all_of(whole, self.question.said, _PARTS)[:_TRIED]:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(part.reading(a.Calculated("*", share, a.Constant(Decimal(100)))))

@@ -231,6 +231,10 @@ def _in_place(one: Restriction, old: Predication, new: Predication) -> Restricti
     return Alternatives(tuple(tuple(_in_place(own, old, new) for own in branch) for branch in one.branches))
 
 
+def _is_had_by(phrase: NounPhrase, each: NounPhrase) -> bool:
+    return any(isinstance(one, Predication) and one.subject is each for one in phrase.restrictions)
+
+
 def _is_theirs(phrase: NounPhrase) -> bool:
     return phrase.is_theirs or (phrase.of is not None and phrase.of.is_theirs)
 
@@ -255,6 +259,16 @@ def _with_each(question: Form) -> Form:
     if whose is not None and all(part.summary and part.chunks and part.of == whose for part in parts):
         whole = replace(whose, asked=parts[0].asked)  # the total price and the average weight of the films
         return replace(question, phrase=whole, columns=tuple(replace(p, of=None, asked="") for p in parts))
+    if parts and each is not None and all(part.of is not None and _is_had_by(part.of, each) for part in parts):
+        return replace(question, columns=parts, phrase=each, each=each)  # the average price and the number for each
+    owner = question.phrase.of
+    is_plain = question.asks == "set" and not (
+        question.columns or question.phrase.summary or question.phrase.superlative
+    )
+    if owner and each and each.head and each.head.classes and is_plain and _is_had_by(owner, each):
+        said = tuple(one for one in owner.restrictions if not isinstance(one, Predication) or one.subject is not each)
+        column = replace(question.phrase, of=replace(owner, restrictions=said), asked="")
+        return replace(question, phrase=each, each=each, columns=(column,))  # the names of the films for each director
     last = parts[-1].restrictions[-1:] if parts else ()
     if each is not None and any(isinstance(one, Predication) and one.subject is each for one in last):
         rest = replace(parts[-1], restrictions=parts[-1].restrictions[:-1])
@@ -268,9 +282,10 @@ def _with_each(question: Form) -> Form:
             *question.columns,
         )  # the names of the films and their years
         question = replace(question, phrase=replace(phrase.of, asked=phrase.asked), columns=columns, asks_fields=True)
-    is_other = each is not None and each.head is not None and bool(kinds) and kinds.isdisjoint(each.head.classes)
-    if question.columns and is_other and question.asks == "set":
-        return replace(question, each=None)  # of the films, the name of each director: it is a column
+    other = frozenset(each.head.classes if each is not None and each.head is not None else ())
+    if each is not None and question.columns and question.asks == "set" and other and kinds.isdisjoint(other) and kinds:
+        theirs = (replace(each, is_each=False, is_theirs=True),) if _is_had_by(question.phrase, each) else ()
+        return replace(question, columns=(*theirs, *question.columns), each=None)  # the name of each: it is a column
     return replace(question, each=None if each is question.phrase and not question.columns else each)
 
 
