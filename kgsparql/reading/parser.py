@@ -178,7 +178,8 @@ class _Reader:
         text, before, after = texts[at], texts[at - 1] if at else "", texts[at + 1] if at + 1 < end else ""
         opening = self.words[0].get("statements")
         is_opening = opening is not None and at < opening.end
-        if is_opening or at in self.in_names or before in own.have_forms or after in own.identity_nouns:
+        is_told = before in own.have_forms | own.regarded_as or after in own.identity_nouns  # have it as their topic
+        if is_opening or at in self.in_names or is_told:
             return False
         if at in self.passed and before in own.locatives and not own.have_forms.isdisjoint(texts):
             return False  # which cities have a museum in them
