@@ -405,10 +405,12 @@ _SYNONYMS = {
 def root(word: str) -> str:
     """The stem that a word shares with its synonyms and with the words made from it.
 
-    >>> [root(word) for word in ("born", "birth", "writers", "produce", "produced", "film")]
-    ['birth', 'birth', 'write', 'produc', 'produc', 'film']
+    >>> [root(word) for word in ("born", "birth", "writers", "produce", "produced", "film", "spiciness")]
+    ['birth', 'birth', 'write', 'produc', 'produc', 'film', 'spicy']
     """
     ending = stem(word)
+    if len(word) > len("business") and word.endswith("ness"):  # how spicy: its spiciness
+        ending = stem(re.sub("i$", "y", word.removesuffix("ness")))
     base = _SYNONYMS.get(word) or _SYNONYMS.get(ending, ending)
     return base[:-1] if base.endswith("e") and len(base) > 5 else base
 
