@@ -145,8 +145,7 @@ class Predicating(NamedWords):
         kinds = [head.classes[0] for head in heads if head is not None and head.classes]
         for one, other in combinations(kinds, 2) if self.view.is_ontology else ():
             such, apart = Denotation(a.Instances(one)), ends(a.Items((other,)), Step(DISJOINT_WITH).path)
-            is_apart = self.view.has_items(a.Both((a.Items((one,)), apart)))
-            if not is_apart or self.view.has_items(a.Both((such.known, a.Instances(other)))):
+            if not self.view.has_items(a.Both((a.Items((one,)), apart))):
                 continue
             wanted = Rel(wanted=replace(such, classes=frozenset((one,))), hops=1)
             if not self.connector.connect(Denotation(a.Items((other,))), wanted):
