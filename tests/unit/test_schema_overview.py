@@ -58,7 +58,7 @@ def test_relations_say_from_what_to_what_and_how_they_are_stated() -> None:
         ":leads ! leads (1): singer → choir; Ida Holm — leads → Brass and Voice",
         ":seat ! seat (1): choir → thing; any number of steps (+); Altona Choir — seat → Altona",
         (
-            "rdfs:subClassOf ! subclass of (also: superclass, parent class) (1): thing → thing; "
+            "rdfs:subClassOf ! subclass of (also: parent, broader, counts as, branch of) (1): thing → thing; "
             "any number of steps (+); singer — subclass of → member"
         ),
         (
@@ -80,7 +80,7 @@ def test_of_an_ontology_the_classes_are_the_things_and_restrictions_their_facts(
     assert lines(VALVES) == [
         "kind      :Valve ! valve (4), by rdfs:label: valve a; valve b; valve c",
         (
-            "relation  rdfs:subClassOf ! subclass of (also: superclass, parent class) (5): valve → thing; "
+            "relation  rdfs:subClassOf ! subclass of (also: parent, broader, counts as, branch of) (5): valve → thing; "
             "any number of steps (+); "
             "valve a — subclass of → valve"
         ),
