@@ -366,7 +366,7 @@ class Phrases(NamedWords):
     def _are_one(self, one: Chunk, other: Chunk) -> bool:
         """Whether a class of an ontology stands beside one above it."""
         above = self.view.profiler.with_broader(one.classes[:1])[1:] if self.view.is_ontology else ()
-        return not {*above}.isdisjoint(other.classes)
+        return not {*above}.isdisjoint(other.classes or self.view.classes_called([other.text]))
 
     def _is_a_thing(self, kind: IRI) -> bool:
         """Whether a class itself is what is meant: in an ontology, where nothing is said to be of it."""

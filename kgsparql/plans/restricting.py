@@ -361,7 +361,7 @@ class Restricting(NamedWords):
     def of_no_such_thing(self, items: a.Plan) -> Iterator[Gap]:
         """Doubt that something is not so which is said of nothing like what it is asked of: studied *at* a country."""
         for part in parts(items):
-            if not isinstance(part, a.Ends | a.Has):
+            if not isinstance(part, a.Ends | a.Has) or part.path.last in TAXONOMY:
                 continue
             kinds = self.view.classes_in(part.start if isinstance(part, a.Ends) else part.items)
             for step in part.path.steps:
