@@ -159,6 +159,8 @@ class Columns(NamedWords):
             ((fit * len(texts) + use.share, str(use.step), fit, use) for fit, use in fits if fit), reverse=True
         )
         rivals = [own for _, _, fit, own in named[1:] if fit == named[0][2] and 2 * own.share > named[0][3].share]
+        if not named and len(texts) > 1 and noun in self.lexicon.of_itself:
+            return self._column(items, texts[:-1], is_name=is_name, of=of)
         if not named or rivals:  # which date?
             return None
         use = named[0][3]
