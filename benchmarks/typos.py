@@ -61,7 +61,7 @@ def main() -> None:
 def measure(graph_path: Path, *, names: int, seed: int) -> dict[str, float]:
     """``find_hit_1``, ``find_hit_10``, ``find_ms``; the same of ``link`` and ``rapidfuzz``; and how many ``labels``."""
     graph = open_graph([str(graph_path)])
-    rows = read_labels(graph)
+    rows = [*read_labels(graph)]
     named: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         named[row.key].add(row.iri)
