@@ -13,7 +13,7 @@ from kgsparql.plans.denotation import Denotation, Match, Rel, ends
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, first_of, normalised
-from kgsparql.reading.clauses import Chunk, Predication, Restriction, positions_in
+from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Restriction, positions_in
 from kgsparql.reading.form import Form
 
 _W = weights("measure")
@@ -126,6 +126,22 @@ class NamedWords:
         if not found and all(self.fit.label_roots(one) != own for one in self.view.predicates_called(texts)):
             found = self.view.classes_called(texts, self.lexicon.table_words)
         return found[:_CLASSES]
+
+    def as_doers(self, said: Predication) -> Predication:
+        """Say of who does something that they are of the class of those who do: who play poker are poker players."""
+        thing = said.object
+        if (
+            thing is None
+            or not (said.verb and thing.chunks)
+            or said != Predication(verb=said.verb[:1], object=NounPhrase(chunks=thing.chunks[:1]))
+        ):
+            return said
+        verb = self.texts[said.verb[0]].removesuffix("s").removesuffix("e")
+        own = self.connector.at(self.positions(thing.chunks))
+        called = (self.view.classes_called([*own, verb + ending]) for ending in self.lexicon.agent_suffixes)
+        kinds = first_of(filter(None, called))
+        doers = replace(thing.chunks[0], start=said.verb[0], classes=tuple(kinds or ()), entities=())
+        return replace(said, verb=(), light="be", object=replace(thing, chunks=(doers,))) if kinds else said
 
     def are_values(self, given: Denotation) -> bool:
         """Whether it is whatever things have that a noun names, which is no class: the years of concerts."""

@@ -70,7 +70,7 @@ class Restricting(NamedWords):
             if not (said.is_passive and is_had):
                 return self._shared(given, said, said.object)
             said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
-        return self._by_argument(given, said)
+        return self._by_argument(given, self.as_doers(said))
 
     def _as_placed(self, said: Predication, thing: NounPhrase) -> Predication:
         """What is said to be below something: its kinds, where a taxonomy has any; else in another way."""
