@@ -60,7 +60,7 @@ class Ordering:
             return found
         rest = [p for p in order.words if texts[p] not in self.phrases.lexicon.count_words]
         found = measuring.measures_at(given, rest) if 0 < len(rest) < len(order.words) else []
-        return [one for one in found if isinstance(one.measure, a.HowMany)]
+        return [one for one in found if len(rest) > 1 or isinstance(one.measure, a.HowMany)]  # final tables made
 
     def _texts_in_order(self, texts: a.Ends, order: Superlative) -> a.ItemTable | None:
         """The texts of some items in the order of another measure of these, or in their own."""
