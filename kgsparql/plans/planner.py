@@ -176,9 +176,9 @@ class Planner:
                 named = [one for one in self.phrases.denotations(thing) if one.is_named]
                 found = [made for one in named for made in self.connector.connect(one, rel) if not made.doubts]
                 above = [one.kept(ends(one.known, Step(by).path)) for one in named for by in sorted(TAXONOMY, key=str)]
-                if self.view.is_ontology and phrase.head and phrase.head.classes:
-                    among = a.Instances(phrase.head.classes[0])
-                    above = [one.kept(a.Both((one.known, among))) for one in above]
+                bare = replace(phrase, kinds=(), restrictions=())  # what kind of omics topic
+                for among in self.phrases.denotations(bare)[:1] if self.view.is_ontology and phrase.chunks else ():
+                    above = [one.kept(a.Both((one.known, among.known))).doubted(*among.doubts) for one in above]
                 self.view.look_for_items(one.known for one in above)
                 found = [one for one in above if self.view.has_items(one.known)] or found
                 return best(found or [one.leaving_out(phrase.kinds) for one in named])
