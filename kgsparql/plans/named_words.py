@@ -130,11 +130,9 @@ class NamedWords:
     def as_doers(self, said: Predication) -> Predication:
         """Say of who does something that they are of the class of those who do: who play poker are poker players."""
         thing = said.object
-        if (
-            thing is None
-            or not (said.verb and thing.chunks)
-            or said != Predication(verb=said.verb[:1], object=NounPhrase(chunks=thing.chunks[:1]))
-        ):
+        if thing is None or not (said.verb and thing.chunks):
+            return said
+        if said != Predication(verb=said.verb[:1], object=NounPhrase(chunks=thing.chunks[:1])):  # more is said
             return said
         verb = self.texts[said.verb[0]].removesuffix("s").removesuffix("e")
         own = self.connector.at(self.positions(thing.chunks))

@@ -139,7 +139,8 @@ class Predicating(NamedWords):
 
         Not with what such things have: a topping that is hot.
         """
-        said = [one.object for one in relations(phrase.restrictions) if one.light == "be" and not one.is_negated]
+        bare = Predication(light="be")  # near an animal is none
+        said = [one.object for one in relations(phrase.restrictions) if replace(one, object=None) == bare]
         nouns = [part for noun in (phrase, *filter(None, said)) for part in noun.parts or (noun,)]
         heads = [] if any(noun.joined_by == "or" for noun in filter(None, said)) else [noun.head for noun in nouns]
         kinds = [head.classes[0] for head in heads if head is not None and head.classes]

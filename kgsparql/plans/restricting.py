@@ -402,16 +402,14 @@ class Restricting(NamedWords):
     def _told_apart(self, phrase: NounPhrase) -> list[NounPhrase]:
         """Tell apart what cannot be of one thing: concerts before 2005 and after 2010 are two."""
         times = [one for one in relations(phrase.restrictions) if one.object is not None and _is_number(one.object)]
-        ends = [
+        bounds = [
             (one.object.chunks[0].number, self._comparison_of(one.preposition, one.object))
             for one in times
             if one.object
         ]
-        match sorted((number, sign) for number, sign in ends if number is not None and sign is not None):
-            case [(first, "=" | "<" | "<="), (last, "=" | ">" | ">=")] if first != last or "=" not in {
-                ends[0][1],
-                ends[1][1],
-            }:
+        signs = {sign for _, sign in bounds}
+        match sorted((number, sign) for number, sign in bounds if number is not None and sign is not None):
+            case [(first, "=" | "<" | "<="), (last, "=" | ">" | ">=")] if first != last or "=" not in signs:
                 is_apart = len({tuple(self.connector.at(one.verb)) for one in times} - {()}) < 2
             case _:
                 return []
