@@ -273,7 +273,9 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
             if last in left and not texts[last].isdecimal():
                 text = words.text_of(first, last + 1)
                 names = [own.upper() if len(own) < 4 else own.title() for own in countries().get(text.lower(), ())]
-                for form in distinct((text, text.title(), text.lower(), *names)):
+                names += [own.upper() for own in lexicon().sex_of(text.lower()) if len(own) == 1]  # F of female
+                one = singular(text)  # librarians: whose job is librarian
+                for form in distinct((text, text.title(), text.lower(), one, one.title(), one.lower(), *names)):
                     for term in (Literal(form), Literal(form, language=lexicon().language)):
                         spans.setdefault(term, range(first, last + 1))
     for start, end in codes_in(words.question):

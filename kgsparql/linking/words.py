@@ -351,51 +351,51 @@ def other_numbers(word: str) -> tuple[str, ...]:
 
 _SYNONYMS = {
     word: group.split()[0]
-    for group in (
-        "birth born birthplace birthdate birthday",
-        "death die dies died dead deathplace",
-        "write wrote written writer author authored screenwriter scriptwriter",
-        "spouse spouses married marry marries wife wives husband husbands marriage",
-        "work worked works working employer employed employs",
-        "place located location situated city",
-        "found founded founder founders foundation established establishment",
-        "award prize won win wins winner",
-        "child children son daughter kid kids offspring",
-        "parent parents dad daddy mom mum",
-        "gender sex",
-        "person persons people human humans",
-        "religion religious faith belief",
-        "expert experts expertise",
-        "hire hired hires hiring hirings",
-        "book books novel novels",
-        "discover discovered discovers discovery discoverer",
-        "direct directed directs director directors",
-        "make made maker makes",
-        "study studied studies educated education university school attend attended attends",
-        "lead led leader head",
-        "star starred starring stars actor actors actress act acted acts acting cast",
-        "film movie movies",
-        "genre type kind sort",
-        "language speak spoke spoken",
-        "tag keyword topic theme describe describ",
-        "live lived lives living residence residences reside resides",
-        "speak speaks spoke spoken speaking language languages",
-        "supervisor supervise supervised supervises advisor adviser advise advises advised",
-        "end ends ended finish finished finishes completed",
-        "begin begins began begun start starts started",
-        "manage manages managed manager managers boss",
-        "job occupation profession",
-        "cost costs price",
-        "publish published publishes publication",
-        "own owns owned owner owners",
-        "id ids identifier identifiers",
-        "create creates created creator creators",
-        "operate operates operated operator operators",
-        "inhabitant inhabitants population",
-        "earn earns earned salary wage wages",
-        "shop shops store stores",
-        "country countries nation nations",
-    )
+    for group in """
+        birth born birthplace birthdate birthday
+        death die dies died dead deathplace
+        write wrote written writer author authored screenwriter scriptwriter
+        spouse spouses married marry marries wife wives husband husbands marriage
+        work worked works working employer employed employs
+        place located location situated city
+        found founded founder founders foundation established establishment
+        award prize won win wins winner
+        child children son daughter kid kids offspring
+        parent parents dad daddy mom mum
+        gender sex
+        person persons people human humans
+        religion religious faith belief
+        expert experts expertise
+        hire hired hires hiring hirings
+        book books novel novels
+        discover discovered discovers discovery discoverer
+        direct directed directs director directors
+        make made maker makes
+        study studied studies educated education university school attend attended attends
+        lead led leader head
+        star starred starring stars actor actors actress act acted acts acting cast
+        film movie movies
+        genre type kind sort
+        language speak spoke spoken
+        tag keyword topic theme describe describ
+        live lived lives living residence residences reside resides
+        speak speaks spoke spoken speaking language languages
+        supervisor supervise supervised supervises advisor adviser advise advises advised
+        end ends ended finish finished finishes completed
+        begin begins began begun start starts started
+        manage manages managed manager managers boss
+        job occupation profession
+        cost costs price
+        publish published publishes publication
+        own owns owned owner owners
+        id ids identifier identifiers
+        create creates created creator creators
+        operate operates operated operator operators
+        inhabitant inhabitants population
+        earn earns earned salary wage wages
+        shop shops store stores
+        country countries nation nations
+    """.strip().splitlines()
     for word in group.split()
 }
 """English words with one meaning in questions and names of predicates, but different stems; to the first of each."""

@@ -171,7 +171,8 @@ class Measuring(NamedWords):
         units, own = {*map(root, self.lexicon.unit_words)}, self.fit.label_roots(use.predicate)
         for other in beside:  # the `unit` of a quantity, the `weight unit` of what has a weight
             said = self.fit.label_roots(other.predicate)
-            if not known and len(other.ends) == 1 and said & units and (is_far or said & own):
+            is_unit = len(other.ends) == 1 and other.kind != "number" and said & units  # a unit price is none
+            if not known and is_unit and (is_far or said & own):
                 (end,) = other.ends
                 named = self.fit.labels([end], in_grace=True) if isinstance(end, IRI) else {}
                 known = str(named.get(end) or getattr(end, "value", ""))
@@ -438,8 +439,8 @@ class Measuring(NamedWords):
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
         verb = self.positions_of_verb(said)
-        if not verb and given.items is not None:
-            return self._refined(given, self.numbers_of_noun(given, phrase)[:_TRIED], phrase)
+        if not verb and given.items is not None and (numbers := self.numbers_of_noun(given, phrase)):
+            return self._refined(given, numbers[:_TRIED], phrase)
         found, bare = [], replace(phrase, quantity=None, most=None, superlative=None)
         # who made the most films: directed them, or wrote
         unsaid = left_out_at(p for p in said.verb if not verb and self.texts[p] not in self.lexicon.using)

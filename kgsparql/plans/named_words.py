@@ -100,7 +100,7 @@ class NamedWords:
         texts = self.connector.at(given.head)
         said = {kind for chunk in self.chunked.chunks for kind in chunk.classes}
         named = [(fit, self.view.subject_class(one), one) for one, fit in self.predicates_named(texts)]
-        for _, kind, predicate in sorted(named, key=lambda one: (one[0], one[1] in said, str(one[2])), reverse=True):
+        for _, kind, predicate in sorted(named, key=lambda one: (one[1] in said, one[0], str(one[2])), reverse=True):
             is_office = any(way.office for way in self.view.vocabulary.joined.get(predicate, ()))
             if not is_office and kind is not None:
                 path = Step(predicate).path

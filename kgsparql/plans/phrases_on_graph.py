@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kgsparql.linking.words import root, words_of
@@ -150,11 +150,13 @@ class Phrases(NamedWords):
         options = list[Denotation]()
         is_meant = self.question.is_definition and phrase is self.question.phrase
         is_meant = is_meant or bool(phrase.kinds and not phrase.restrictions)  # which kinds of sand are there
-        if head.entities and (is_meant or not (is_small and (phrase.restrictions or phrase.asked))):
+        such = [*self._such_as_text(phrase, head)]
+        if head.entities and not such and (is_meant or not (is_small and (phrase.restrictions or phrase.asked))):
             is_many = is_counted or (phrase is self.question.phrase and not (phrase.asked or head.is_strong))
             is_whole = len(chunks) == 1  # how many mines dig coal
             members = self._instances_of_item(head) if is_many and is_whole and not phrase.kinds else []
             options += members or self._named(phrase, head)
+        options += such
         for kind in head.classes[:_CLASSES]:
             options += self._of_class(phrase, head, kind)
         if not head.classes:
@@ -322,6 +324,15 @@ class Phrases(NamedWords):
             if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
                 yield Denotation(ends(item, use.path), _W.named - _W.later * place)
 
+    def _such_as_text(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
+        """Yield what has a text that names it in the plural: librarians are staff whose job is librarian."""
+        for text in (a.Items((name.term,)) for name in head.texts_of_each):
+            for use in self.view.uses(text):
+                for kind in use.classes:
+                    such = a.Both((a.Instances(kind), a.Ends(text, use.path)))
+                    given = Denotation(such, _W.of_class + _W.wanted, classes=frozenset({kind}), asked=phrase.asked)
+                    yield from self._with_words_before(given, phrase.chunks[:-1])
+
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""
         positions = tuple(chunk.span) if chunk.is_value else self.positions([chunk])  # the 1954 Nobel Prize
@@ -359,9 +370,14 @@ class Phrases(NamedWords):
                 Denotation(a.Items((name.term,)), _W.named_of_class - _W.later * place)
                 for place, name in enumerate(own)
             ]
+        return [*named, *(new for one in found for new in self._with_words_before(one, before))]
+
+    def _with_words_before(self, given: Denotation, before: Sequence[Chunk]) -> Iterator[Denotation]:
+        """Yield the same, restricted by the words before its noun."""
+        found = [given]
         for chunk in before:
             found = [new for one in found for new in self._modified(one, chunk)]
-        return [*named, *map(self._with_adjective, found)]
+        yield from map(self._with_adjective, found)
 
     def _are_one(self, one: Chunk, other: Chunk) -> bool:
         """Whether a class of an ontology stands beside one above it."""

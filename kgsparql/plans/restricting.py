@@ -129,10 +129,6 @@ class Restricting(NamedWords):
             found += [new for new in held if new.items is not None and self.view.members(new.items)]
             texts = self._as_texts(argument)
             found = [*(new for one in texts for new in self.with_argument(given, said, one, argument)), *found]
-            if self.lexicon.living_verbs.issuperset(self.connector.at(said.verb)) and said.verb:  # who live in a town
-                lived = replace(said, verb=(), light="be")
-                places = [new for one in [*texts, *others] for new in self.with_argument(given, lived, one, argument)]
-                found = [*(one for one in places if one.how and self.fit.is_location(one.last)), *found]
         return self._with_more(given, said, best(found)) if more else best(found)
 
     def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
@@ -226,6 +222,9 @@ class Restricting(NamedWords):
         is_plain = bool(verb and given.classes) and not given.head and (phrase.every is None or phrase.is_each)
         if is_plain and all(one.doubts for one in found):
             found = [*met(given.headless(), self._joined_by(given, start, verb)), *found]
+            if self.lexicon.living_verbs.issuperset(self.connector.at(verb)):  # who live in a town
+                places = self.with_argument(given, replace(said, verb=(), light="be"), argument, phrase)
+                found = [*(one for one in places if one.how and self.fit.is_location(one.last)), *found]
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         found = [self._but_themselves(one, phrase) for one in found]
         if said.light == "do" and not verb:  # the verb was not read

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import frozen, replace
+from kgsparql.linking.english_forms import singular
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.reading.gaps import Gap
 
@@ -81,6 +82,12 @@ class Chunk:
         """Whether it has the form of a year, or is a range."""
         is_year = self.text.isdecimal() or self.last is not None
         return is_year and self.number is not None and 1000 <= self.number < 10_000
+
+    @property
+    def texts_of_each(self) -> tuple[Name, ...]:
+        """The texts that it has in the plural, for all that have one: ``librarians``, whose job is ``librarian``."""
+        text, one = self.text.lower(), singular(self.text.lower())
+        return tuple(own for own in self.entities if isinstance(own.term, Literal) and own.label.lower() == one != text)
 
     @property
     def is_name(self) -> bool:

@@ -407,7 +407,7 @@ class _Tagger:
         """Tell whether a word agrees with the class before it as a verb: which trains *stop* at Ulm."""
         texts, own = self.texts, self.lexicon
         are_many = at > 0 and own.is_present(texts[at - 1])
-        is_after_class = any(chunk.end == at and chunk.classes for chunk in self.chunks.values())
+        is_after_class = any(chunk.end == at and (chunk.classes or chunk.texts_of_each) for chunk in self.chunks.values())
         is_only = texts[0] in own.question_words and own.auxiliaries.isdisjoint(texts)
         return is_after_class and are_many != is_present and (are_many or is_only)
 
@@ -432,7 +432,8 @@ class _Tagger:
 
 def _kinds_of(chunk: Chunk) -> set[str]:
     """Tell what a chunk is."""
-    kind = "name" if chunk.is_name else "num" if chunk.is_value else "class" if chunk.classes else "noun"
+    is_class = bool(chunk.classes or chunk.texts_of_each)
+    kind = "name" if chunk.is_name else "num" if chunk.is_value else "class" if is_class else "noun"
     is_number = chunk.number is not None
     more = {
         "named": chunk.entities or chunk.classes, "thing": chunk.entities, "strong": chunk.is_strong, "num": is_number,

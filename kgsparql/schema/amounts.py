@@ -101,7 +101,7 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
             if (amounts := _amounts_in(graph, said, is_text=one.is_text)) is not None:
                 found[one.predicate] = amounts
     numbers = {one.predicate for one in seen if one.datatype in NUMBERS}
-    to_units = tuple(sorted({one.predicate for one in seen if _is_unit(one.predicate)}, key=str))
+    to_units = tuple(sorted({one.predicate for one in seen if _is_unit(one.predicate)} - numbers, key=str))
     has = (g.Values(x, tuple(numbers)), g.OneOfPredicates(x, to_units, y))
     for own in g.found(graph, "of_numbers", (x, y), has) if to_units else ():
         if isinstance(predicate := own["x"], IRI):  # the unit of all its numbers
