@@ -20,22 +20,25 @@ from kgsparql.rdf.terms import Literal
 from kgsparql.reading.gaps import Gap, unlikely
 from kgsparql.resources import packaged_text
 
-SIGNALS: Mapping[str, str] = {
-    "nothing_left_out": "something of the question is not accounted for",
-    "words": "several words are left out",
-    "computed_if_asked": "something is to be computed that is not",
-    "kind": "it is another kind of thing than was asked for",
-    "steps": "a step leads the other way, or no word names it",
-    "predicate": "a word of the question names something else that the graph knows",
-    "reading": "another reading fits as well",
-    "names": "a name was found only in part, or is shared",
-    "holds_anyway": "with all of the question the value would be another",
-    "fit": "the graph says it in other words than the question",
-    "lead": "the next reading fits nearly as well",
-    "path_lead": "another path fits nearly as well",
-    "few": "there are many answers",
-    "found": "nothing was found",
-}
+SIGNALS: Mapping[str, str] = dict(
+    line.strip().split(": ", 1)
+    for line in """
+        nothing_left_out: something of the question is not accounted for
+        words: several words are left out
+        computed_if_asked: something is to be computed that is not
+        kind: it is another kind of thing than was asked for
+        steps: a step leads the other way, or no word names it
+        predicate: a word of the question names something else that the graph knows
+        reading: another reading fits as well
+        names: a name was found only in part, or is shared
+        holds_anyway: with all of the question the value would be another
+        fit: the graph says it in other words than the question
+        lead: the next reading fits nearly as well
+        path_lead: another path fits nearly as well
+        few: there are many answers
+        found: nothing was found
+    """.strip().splitlines()
+)
 """What an answer is judged by, each in [0, 1] and 1 at best, with what is wrong where it is not."""
 
 _OF_GAPS = {

@@ -17,43 +17,26 @@ from kgsparql.resources import packaged_toml
 
 T = TypeVar("T")
 
-STOP_WORDS: dict[str, frozenset[str]] = {
-    "en": frozenset(
-        "a about after all also am an and any are as at be been before being between both but by can could did do does "
-        "each either for from had has have he her hers him his how i if in into is it its many may me might more most "
-        "much must my no nor not of on or our ours please s shall she should so some such t than that the their theirs "
-        "them then there these they this those to under up us was we were what when where which while who whom whose "
-        "why will with would you your yours".split()
-    ),
-    "de": frozenset(
-        "aber als am an auf aus bei bin bis das dem den der des die du durch ein eine einem einen einer eines er es "
-        "für fur hat haben hatte ich ihr im in ist kann mit nach nicht oder sein seine sich sie sind über uber um und "
-        "von war waren warum was welche welchem welchen welcher welches wem wen wer werden wessen wie wo wurde wurden "
-        "zu zum zur".split()
-    ),
-    "fr": frozenset(
-        "a au aux avec ce ces cette combien comment d dans de des du elle elles en est et eu il ils j je l la le les "
-        "leur lui mais n ne nous on ou par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa se "
-        "ses son sont sur t un une vous y a ete etait".split()
-    ),
-    "es": frozenset(
-        "a al como con cual cuales cuando cuanto cuantos de del donde e el ella ellos en entre era es esta este fue "
-        "fueron ha han hay la las lo los mas no o para pero por porque que quien quienes se ser si sin sobre son su "
-        "sus un una uno y".split()
-    ),
-    "it": frozenset(
-        "a ad ai al alla che chi come con cosa da dal dei del della delle di dove e ed era gli ha hanno i il in la le "
-        "lo nel nella non o per perche quale quali quando quanti quanto si sono su sul sulla un una uno".split()
-    ),
-    "pt": frozenset(
-        "a ao aos as com como da das de do dos e ela ele em era foi foram ha mais na nas no nos o onde os ou para por "
-        "qual quais quando quantos que quem se sem sao ser sua um uma".split()
-    ),
-    "nl": frozenset(
-        "aan als bij dan dat de die door een en er het hij hoe hoeveel in is met naar niet of om op te tot uit van "
-        "voor waar wanneer waren was wat welk welke werd wie wordt zij zijn".split()
-    ),
-}
+_STOPPED = """
+    en a about after all also am an and any are as at be been before being between both but by can could did do does
+    each either for from had has have he her hers him his how i if in into is it its many may me might more most much
+    must my no nor not of on or our ours please s shall she should so some such t than that the their theirs them then
+    there these they this those to under up us was we were what when where which while who whom whose why will with
+    would you your yours; de aber als am an auf aus bei bin bis das dem den der des die du durch ein eine einem einen
+    einer eines er es für fur hat haben hatte ich ihr im in ist kann mit nach nicht oder sein seine sich sie sind über
+    uber um und von war waren warum was welche welchem welchen welcher welches wem wen wer werden wessen wie wo wurde
+    wurden zu zum zur; fr a au aux avec ce ces cette combien comment d dans de des du elle elles en est et eu il ils j
+    je l la le les leur lui mais n ne nous on ou par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi
+    s sa se ses son sont sur t un une vous y a ete etait; es a al como con cual cuales cuando cuanto cuantos de del
+    donde e el ella ellos en entre era es esta este fue fueron ha han hay la las lo los mas no o para pero por porque
+    que quien quienes se ser si sin sobre son su sus un una uno y; it a ad ai al alla che chi come con cosa da dal dei
+    del della delle di dove e ed era gli ha hanno i il in la le lo nel nella non o per perche quale quali quando quanti
+    quanto si sono su sul sulla un una uno; pt a ao aos as com como da das de do dos e ela ele em era foi foram ha mais
+    na nas no nos o onde os ou para por qual quais quando quantos que quem se sem sao ser sua um uma; nl aan als bij
+    dan dat de die door een en er het hij hoe hoeveel in is met naar niet of om op te tot uit van voor waar wanneer
+    waren was wat welk welke werd wie wordt zij zijn
+"""
+STOP_WORDS = {language: frozenset(own) for language, *own in map(str.split, _STOPPED.split(";"))}
 """By language, words that do not tell which entity is meant; normalised as labels are."""
 
 # Where such scripts begin and end. A regular expression of them takes 3 ms to compile, in each process.
@@ -352,50 +335,24 @@ def other_numbers(word: str) -> tuple[str, ...]:
 _SYNONYMS = {
     word: group.split()[0]
     for group in """
-        birth born birthplace birthdate birthday
-        death die dies died dead deathplace
-        write wrote written writer author authored screenwriter scriptwriter
-        spouse spouses married marry marries wife wives husband husbands marriage
-        work worked works working employer employed employs
-        place located location situated city
-        found founded founder founders foundation established establishment
-        award prize won win wins winner
-        child children son daughter kid kids offspring
-        parent parents dad daddy mom mum
-        gender sex
-        person persons people human humans
-        religion religious faith belief
-        expert experts expertise
-        hire hired hires hiring hirings
-        book books novel novels
-        discover discovered discovers discovery discoverer
-        direct directed directs director directors
-        make made maker makes
-        study studied studies educated education university school attend attended attends
-        lead led leader head
-        star starred starring stars actor actors actress act acted acts acting cast
-        film movie movies
-        genre type kind sort
-        language speak spoke spoken
-        tag keyword topic theme describe describ
-        live lived lives living residence residences reside resides
-        speak speaks spoke spoken speaking language languages
-        supervisor supervise supervised supervises advisor adviser advise advises advised
-        end ends ended finish finished finishes completed
-        begin begins began begun start starts started
-        manage manages managed manager managers boss
-        job occupation profession
-        cost costs price
-        publish published publishes publication
-        own owns owned owner owners
-        id ids identifier identifiers
-        create creates created creator creators
-        operate operates operated operator operators
-        inhabitant inhabitants population
-        earn earns earned salary wage wages
-        shop shops store stores
-        country countries nation nations
-    """.strip().splitlines()
+        birth born birthplace birthdate birthday; death die dies died dead deathplace; write wrote written writer author
+        authored screenwriter scriptwriter; spouse spouses married marry marries wife wives husband husbands marriage;
+        work worked works working employer employed employs; place located location situated city; found founded founder
+        founders foundation established establishment; award prize won win wins winner; child children son daughter kid
+        kids offspring; parent parents dad daddy mom mum; gender sex; person persons people human humans; religion
+        religious faith belief; expert experts expertise; hire hired hires hiring hirings; book books novel novels;
+        discover discovered discovers discovery discoverer; direct directed directs director directors; make made maker
+        makes; study studied studies educated education university school attend attended attends; lead led leader head;
+        star starred starring stars actor actors actress act acted acts acting cast; film movie movies; genre type kind
+        sort; language speak spoke spoken; tag keyword topic theme describe describ; live lived lives living residence
+        residences reside resides; speak speaks spoke spoken speaking language languages; supervisor supervise
+        supervised supervises advisor adviser advise advises advised; end ends ended finish finished finishes completed;
+        begin begins began begun start starts started; manage manages managed manager managers boss; job occupation
+        profession; cost costs price; publish published publishes publication; own owns owned owner owners; id ids
+        identifier identifiers; create creates created creator creators; operate operates operated operator operators;
+        inhabitant inhabitants population; earn earns earned salary wage wages; shop shops store stores; country
+        countries nation nations
+    """.split(";")
     for word in group.split()
 }
 """English words with one meaning in questions and names of predicates, but different stems; to the first of each."""

@@ -63,57 +63,51 @@ def _where(
     return a.Where(items, measure, comparison, value)
 
 
-_FORMS: dict[str, dict[str, tuple[type, str]]] = {
-    "set": {
-        "items": (a.Items, "item+"),
-        "ends": (a.Ends, "set path"),
-        "where": (a.Where, "set measure comparison value"),
-        "named": (a.Named, "set text"),
-        "has": (a.Has, "set path set?"),
-        "lacks": (a.Lacks, "set path set?"),
-        "and": (a.Both, "set+"),
-        "or": (a.Either, "set+"),
-        "minus": (a.Minus, "set set"),
-        "current": (a.Current, "set"),
-        "retired": (a.Retired, "set"),
-        "once": (a.Once, "set"),
-        "held": (a.Held, "set path dates whole whole whole whole set?"),
-        "beside": (a.Beside, "facts order-of-times facts"),
-        "times": (a.Times, "facts moment"),
-        "top": (a.Top, "set measure many order"),
-    },
-    "measure": {
-        "n": (a.HowMany, "path set?"),
-        "year": (a.Value, "values"),
-        "when": (a.When, "facts moment"),
-        "to": (a.Value, "values set"),
-        "of": (a.OfColumn, "name measure"),
-        **dict.fromkeys(_SUMMARIES, (a.Summarised, "values")),
-        **dict.fromkeys(_ARITHMETIC, (a.Calculated, "measure measure")),
-    },
-    "number": {
-        "count": (a.Count, "set"),
-        **dict.fromkeys(_SUMMARIES, (a.SummaryOf, "set measure")),
-        **dict.fromkeys(_ARITHMETIC, (a.Calculated, "number number")),
-    },
-    "condition": {
-        "exists": (a.Exists, "set"),
-        "compare": (a.Compares, "number comparison number"),
-        "not": (a.Not, "condition"),
-        "all": (a.AllOf, "condition+"),
-        "any": (a.AnyOf, "condition+"),
-    },
-    "table": {
-        "table": (a.ItemTable, "set columns rows?"),
-        "group": (a.Grouped, "set key groups rows?"),
-        "best": (a.BestOfEach, "set key measure order"),
-        "numbers": (a.Numbers, "numbered+"),
-    },
-}
+_OPERATIONS = """
+    set items Items item+
+    set ends Ends set path
+    set where Where set measure comparison value
+    set named Named set text
+    set has Has set path set?
+    set lacks Lacks set path set?
+    set and Both set+
+    set or Either set+
+    set minus Minus set set
+    set current Current set
+    set retired Retired set
+    set once Once set
+    set held Held set path dates whole whole whole whole set?
+    set beside Beside facts order-of-times facts
+    set times Times facts moment
+    set top Top set measure many order
+    measure n HowMany path set?
+    measure year Value values
+    measure when When facts moment
+    measure to Value values set
+    measure of OfColumn name measure
+    measure SUMMARIES Summarised values
+    measure ARITHMETIC Calculated measure measure
+    number count Count set
+    number SUMMARIES SummaryOf set measure
+    number ARITHMETIC Calculated number number
+    condition exists Exists set
+    condition compare Compares number comparison number
+    condition not Not condition
+    condition all AllOf condition+
+    condition any AnyOf condition+
+    table table ItemTable set columns rows?
+    table group Grouped set key groups rows?
+    table best BestOfEach set key measure order
+    table numbers Numbers numbered+
+"""
 """The operations of each sort: by the word that its array begins with what it stands for, and the sorts of its parts.
 
 With ``?`` a part may be missing, with ``+`` more of it may follow.
 """
+_FORMS: dict[str, dict[str, tuple[type, str]]] = {}
+for _sort, _word, _kind, _parts in (line.split(maxsplit=3) for line in _OPERATIONS.strip().splitlines()):
+    _words = {"SUMMARIES": _SUMMARIES, "ARITHMETIC": _ARITHMETIC}.get(_word, (_word,))
+    _FORMS.setdefault(_sort, {}).update(dict.fromkeys(_words, (getattr(a, _kind), _parts)))
 _MAKERS: dict[type, Callable[..., Any]] = {
     a.Numbers: lambda columns: a.Numbers(tuple(columns)),
     a.Held: lambda start, path, dates, first, last, over_by, undated, to=None: a.Held(

@@ -38,8 +38,6 @@ _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
 _W = weights("measure")
 FIRST_YEAR = 100  # a smaller number is no date
 _ORDERED = ("number", "date", "time", "year", *UNITS, "clock")
-
-
 _TURNED: dict[a.Comparison, a.Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 

@@ -56,10 +56,11 @@ class TablePlanner(NamedWords):
             if (best := self.asks_best(each)) is not None:
                 found += self._best_of(key, *best)
             elif question.asks == "count":
-                own = [*self._numbers(key, each)]
-                if all(one.doubts for one in own):  # the number of nights per ward: those of its stays together
-                    own = [*self._summaries(key, each, replace(phrase, summary=(0, question.summary or "sum")))] or own
-                found += map(self._with_columns_asked, own)
+                numbers = [*self._numbers(key, each)]
+                if all(one.doubts for one in numbers):  # the number of nights per ward: those of its stays together
+                    summed = replace(phrase, summary=(0, question.summary or "sum"))
+                    numbers = [*self._summaries(key, each, summed)] or numbers
+                found += map(self._with_columns_asked, numbers)
             elif question.asks == "share":
                 found += self._shares(key, each)
             elif any(one.summary for one in columns) and all(map(self._is_number, columns)):
@@ -129,11 +130,10 @@ class TablePlanner(NamedWords):
     def _numbers(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
         """How many each has: a number that the graph states, or what is counted along a path."""
         for one, measure in [*self._stated(key)] or [*self._counted(key, each, self.question.phrase)]:
-            one = one.doubted(*self.phrases.restricting.of_no_such_thing(a.Has(key.known, measure.path, None)))
-            if self.question.summary:
-                yield one.reading(a.SummaryOf(self.question.summary, key.known, measure))
-            else:
-                yield one.reading(_table(key.known, measure, "number"))
+            way = a.Has(key.known, measure.path, None) if isinstance(measure, a.HowMany) else key.known
+            plan = _table(key.known, measure, "number")
+            summed = a.SummaryOf(self.question.summary, key.known, measure) if self.question.summary else plan
+            yield one.doubted(*self.phrases.restricting.of_no_such_thing(way)).reading(summed)
 
     def _shares(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
         """What percentage of all that is counted each has."""

@@ -8,30 +8,33 @@ from functools import lru_cache
 from kgsparql.dataclasses import frozen
 from kgsparql.rdf.terms import IRI, Literal, Term
 
-_NAMESPACES = {
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "dc": "http://purl.org/dc/elements/1.1/",
-    "dcterms": "http://purl.org/dc/terms/",
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "vcard": "http://www.w3.org/2006/vcard/ns#",
-    "schema": "http://schema.org/",
-    "schemas": "https://schema.org/",
-    "obo": "http://purl.obolibrary.org/obo/",
-    "oboInOwl": "http://www.geneontology.org/formats/oboInOwl#",
-    "dbo": "http://dbpedia.org/ontology/",
-    "wikibase": "http://wikiba.se/ontology#",
-    "wdt": "http://www.wikidata.org/prop/direct/",
-    "ontolex": "http://www.w3.org/ns/lemon/ontolex#",
-    "prov": "http://www.w3.org/ns/prov#",
-    "skosxl": "http://www.w3.org/2008/05/skos-xl#",
-    "bf": "http://id.loc.gov/ontologies/bibframe/",
-    "void": "http://rdfs.org/ns/void#",
-    "dcat": "http://www.w3.org/ns/dcat#",
-    "sh": "http://www.w3.org/ns/shacl#",
-}
+_NAMESPACES = dict(
+    line.split()
+    for line in """
+        rdf http://www.w3.org/1999/02/22-rdf-syntax-ns#
+        rdfs http://www.w3.org/2000/01/rdf-schema#
+        owl http://www.w3.org/2002/07/owl#
+        skos http://www.w3.org/2004/02/skos/core#
+        dc http://purl.org/dc/elements/1.1/
+        dcterms http://purl.org/dc/terms/
+        foaf http://xmlns.com/foaf/0.1/
+        vcard http://www.w3.org/2006/vcard/ns#
+        schema http://schema.org/
+        schemas https://schema.org/
+        obo http://purl.obolibrary.org/obo/
+        oboInOwl http://www.geneontology.org/formats/oboInOwl#
+        dbo http://dbpedia.org/ontology/
+        wikibase http://wikiba.se/ontology#
+        wdt http://www.wikidata.org/prop/direct/
+        ontolex http://www.w3.org/ns/lemon/ontolex#
+        prov http://www.w3.org/ns/prov#
+        skosxl http://www.w3.org/2008/05/skos-xl#
+        bf http://id.loc.gov/ontologies/bibframe/
+        void http://rdfs.org/ns/void#
+        dcat http://www.w3.org/ns/dcat#
+        sh http://www.w3.org/ns/shacl#
+    """.strip().splitlines()
+)
 
 
 def _known_iris(curies: str) -> tuple[IRI, ...]:

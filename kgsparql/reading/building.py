@@ -333,7 +333,9 @@ class Builders:
         head = first.head
         is_next = head is not None and "asked" in found and found.one("asked").next == first.chunks[0].start
         if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
-            first = replace(first, chunks=(*first.chunks[:-1], replace(head, entities=head.texts_of_each, is_strong=False)))
+            first = replace(
+                first, chunks=(*first.chunks[:-1], replace(head, entities=head.texts_of_each, is_strong=False))
+            )
         phrase = replace(phrase, parts=(first, *others)) if others else first
         phrase = phrase.restricted(*_as_said(found["said"]))
         if "of" in found and phrase.of is None:

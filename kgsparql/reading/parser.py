@@ -407,7 +407,9 @@ class _Tagger:
         """Tell whether a word agrees with the class before it as a verb: which trains *stop* at Ulm."""
         texts, own = self.texts, self.lexicon
         are_many = at > 0 and own.is_present(texts[at - 1])
-        is_after_class = any(chunk.end == at and (chunk.classes or chunk.texts_of_each) for chunk in self.chunks.values())
+        is_after_class = any(
+            chunk.end == at and (chunk.classes or chunk.texts_of_each) for chunk in self.chunks.values()
+        )
         is_only = texts[0] in own.question_words and own.auxiliaries.isdisjoint(texts)
         return is_after_class and are_many != is_present and (are_many or is_only)
 
