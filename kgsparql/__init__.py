@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kgsparql.errors import KgsparqlError
     from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
     from kgsparql.graphs.endpoint import EndpointGraph
-    from kgsparql.graphs.federated_graph import FederatedGraph
     from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.notes import Cut
     from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -52,7 +51,6 @@ _NAMES = {
     "errors": "KgsparqlError",
     "evidence.evidence": "CitedTriple Evidence EvidenceItem",
     "graphs.endpoint": "EndpointGraph",
-    "graphs.federated_graph": "FederatedGraph",
     "graphs.oxigraph": "OxigraphGraph",
     "graphs.sources": "open_graph",
     "graphs.notes": "Cut",
@@ -83,7 +81,7 @@ _HOME = {name: module for module, names in _NAMES.items() for name in names.spli
 
 __all__ = [
     "IRI", "UNKNOWN", "Answer", "AnswerTerm", "AskOptions", "BlankNode", "Budget", "CitedTriple", "Claim", "Cut",
-    "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
+    "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "Hop",
     "InferenceStep", "KgsparqlError", "KnowledgeBase", "KnowledgeGraph", "LanguageModel", "LinkedEntity", "Literal",
     "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "PropertyPath", "Query",
     "QueryPlan", "QueryResult", "ReadingChoice", "Retrieval", "Retriever", "Session", "Solutions", "Source",

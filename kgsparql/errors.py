@@ -51,10 +51,6 @@ class KgsparqlError(Exception):
         self.detail = {name: redacted(value) if isinstance(value, str) else value for name, value in detail.items()}
         self.code = code or self.code
 
-    def message_about(self, name: str) -> str:
-        """Write the message after the name of the graph that it is about, unless it begins with that name."""
-        return self.message if self.message.startswith(name) else f"{name}: {self.message}"
-
     def to_json(self) -> dict[str, Any]:
         """Make the JSON object that every interface shows."""
         return {name: getattr(self, name) for name in ("code", "message", "hint", "retryable", "detail")}

@@ -80,7 +80,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         )
         self._preparing = threading.Lock()
         self._refreshing = threading.Lock()
-        self._ignored: dict[str, IgnoredPredicates] = {}
+        self._ignored: IgnoredPredicates | None = None
         self._is_empty: bool | None = None
 
     def __repr__(self) -> str:
@@ -108,13 +108,13 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """Return the graph for the next question, and its indexes; after a change, what was known is forgotten."""
         with self._refreshing:
             graph = self.graph.refreshed()
-            if graph.members != self.graph.members:
+            if graph is not self.graph:
                 self._use(graph)
             return graph, self.indexes
 
     def _use(self, graph: KnowledgeGraph) -> None:
         self.graph, self.indexes = graph, self.indexes.of_changed(graph)
-        self._is_empty, self._ignored = None, {}
+        self._is_empty = self._ignored = None
 
     @contextmanager
     def _stopped_by_close(self, cancel: threading.Event) -> Iterator[None]:
@@ -171,7 +171,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         source, asked = said_source(asked, text, self.languages)
         graph = asked.within(usage) if asked.is_remote else asked
         try:
-            ignored, linker, missing = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
+            ignored, linker = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
             if not graph.is_remote:
                 usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
             given = tuple(
@@ -182,13 +182,13 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 check_mentioned(graph, term)
             lines = graph.notes  # of an endpoint: the first look at it is no query of the question
             if graph.is_remote:  # likewise; then nobody looks for named graphs again where there are none
-                graph.shared().ask_each(lambda one: one.profile.has_many_labels or one.may_repeat_triples)
+                _ = graph.profile.has_many_labels or graph.shared().may_repeat_triples
         except BudgetExceededError as error:
-            raise _over_before_asking(error, [m.name for m in graph.members if m.is_remote]) from error
+            raise _over_before_asking(error, graph.name) from error
         usage.begin_asking(is_remote=asked.is_remote)
         metered = MeteredGraph(asked, usage, numbered(asking.emit, lambda: usage.seconds), ignored=ignored)
         notes = Notes(metered)
-        notes.extend([*(Note("graph", line) for line in lines), *missing])
+        notes.extend(Note("graph", line) for line in lines)
         notes.extend([Note("source", source.told)] if source.question else [])
         session = Session(
             question=source.question or text, asked_as=text if source.question else "",
@@ -211,7 +211,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
     def _prepared_parts(
         self, graph: KnowledgeGraph, indexes: GraphIndexes, usage: Usage, *, with_labels: bool
-    ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
+    ) -> tuple[IgnoredPredicates, Linker | None]:
         """Prepare what a question needs beside its own queries; it is read once where nothing failed."""
         while not self._preparing.acquire(timeout=_POLL_S):
             if graph.is_remote:
@@ -220,13 +220,13 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 raise CancelledError("stopped")
         try:
             if graph.is_remote:
-                graph.ask_each(lambda one: (one.notes, with_labels and one.fingerprint))  # what is kept is of that
+                _ = graph.notes, with_labels and graph.fingerprint  # what is kept is of that
             ignored = self._ignored_of(graph.shared())
             if self._is_empty_graph(graph.shared()):
                 raise empty_graph_error(graph)
             if not with_labels:
-                return ignored, None, ()
-            return ignored, indexes.linker_for(graph, usage.cancel), indexes.missing_notes
+                return ignored, None
+            return ignored, indexes.linker_for(graph, usage.cancel)
         finally:
             self._preparing.release()
 
@@ -236,26 +236,19 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         return self._is_empty_graph(self.graph)
 
     def _is_empty_graph(self, graph: KnowledgeGraph) -> bool:
-        is_empty = holds_nothing(graph) if self._is_empty is None else self._is_empty
-        if not is_empty and not graph.errors:
+        if self._is_empty is None and not holds_nothing(graph):
             self._is_empty = False
-        return is_empty
+        return self._is_empty is None
 
     def _ignored_of(self, graph: KnowledgeGraph) -> IgnoredPredicates:
         """Return what the profiles of endpoints call noise, and the identifiers of a Wikibase.
 
-        A public endpoint is only asked for those if its profile says that it has such; so is one of several. One that
-        nobody described is asked as a file is: the same graph has the same answers wherever it is.
+        A public endpoint is only asked for those if its profile says that it has such. One that nobody described is
+        asked as a file is: the same graph has the same answers wherever it is.
         """
-        if len(graph.members) > 1:
-            if any(member.name not in self._ignored for member in graph.members):
-                graph.ask_each(self._ignored_of)
-            named = (term for member in graph.members for term in member.profile.noise)
-            own = [self._ignored[member.name] for member in graph.members if member.name in self._ignored]
-            return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])
-        if graph.name not in self._ignored:
-            self._ignored[graph.name] = IgnoredPredicates.of_profile(graph)
-        return self._ignored[graph.name]
+        if self._ignored is None:
+            self._ignored = IgnoredPredicates.of_profile(graph)
+        return self._ignored
 
     def query(
         self, sparql: str, *, timeout_s: float = 30.0, max_rows: int = 100_000, cancel: threading.Event | None = None
@@ -269,8 +262,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         :raises ForbiddenQueryError: for an update, or a query that asks another server.
         :raises QuerySyntaxError: for what is no SPARQL, with line and column.
         :raises QueryTimeoutError: at the deadline.
-        :raises InputError: for a query that cannot be asked of several graphs.
-        :raises LimitError: where the graphs are several, and the query needs too much of them.
 
         >>> bool(open("fixtures/nobel.ttl", embedder="none").query("ASK { dbr:Marie_Curie dbo:birthDate ?born }"))
         True
@@ -303,7 +294,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def run(self, plan: Plan) -> Computed:
         """Run a query plan: return a set, a number, yes or no, or a table, with its query and the facts it rests on.
 
-        :raises PlanError: for a plan that makes no sense, or where the graph is several.
+        :raises PlanError: for a plan that makes no sense.
         :raises NotFoundError: if it names something that the graph does not mention, such as another graph's class.
         """
         check(plan)
@@ -350,7 +341,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def index_paths(self) -> int:
         """Build the adjacency that paths are found in; returns its edges, 0 where queries find them instead.
 
-        They do so in endpoints, several graphs, small graphs, and where no adjacency can be kept (a note says why).
+        They do so in endpoints, small graphs, and where no adjacency can be kept (a note says why).
         """
         from kgsparql.graphs.oxigraph import OxigraphGraph
 
@@ -375,7 +366,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         graph, indexes = self._current_state()
         linker = indexes.linker.with_graph(graph)
         found = linker.find(checked_question(text), limit=limit)
-        for line in linker.notes(found):
+        for line in linker.search.notes:
             self._note(line)
         return found
 
@@ -407,9 +398,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         return schema_overview(self.bounded(AskOptions()))
 
 
-def _over_before_asking(error: BudgetExceededError, urls: list[str]) -> BudgetExceededError:
-    message = f"{error.message} before the question was asked, while {', '.join(urls)} said what there is"
-    index = f"kgsparql index -k {' -k '.join(map(shlex.quote, urls))}"
+def _over_before_asking(error: BudgetExceededError, endpoint: str) -> BudgetExceededError:
+    message = f"{error.message} before the question was asked, while {endpoint} said what there is"
+    index = f"kgsparql index -k {shlex.quote(endpoint)}"
     hint = f"{error.hint}; if the labels there were never read, `{index}` does that once"
     return BudgetExceededError(message, hint=hint, **error.detail)
 

@@ -231,7 +231,7 @@ class Answer:
     """The verified draft with its evidence, and what it cost.
 
     :param own_steps: steps towards it that a model says, and that are not in the graph, in its words.
-    :param graphs: the graphs that were asked, by their names; ``digests`` are the hashes of what files and stores hold.
+    :param graphs: the name of the graph that was asked; ``digest`` is a hash of what a file or a store holds.
     :param model: who was asked to choose and to write; empty if nobody was.
     :param trust: what the model was found good for, where that is known.
     :param labels: a label for every term of the evidence, predicates too, and of what was computed; answers and links
@@ -263,7 +263,7 @@ class Answer:
     own_steps: tuple[str, ...] = ()
     tree: DecisionTree = _NO_TREE
     graphs: tuple[str, ...] = ()
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
     retriever: str = ""
     model: str = ""
     trust: Trust | None = None

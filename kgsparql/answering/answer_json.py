@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgsparql.plans.algebra import Plan
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Of the JSON of an answer: grows when a member goes away or means something else."""
 
 TermObject = TypedDict(
@@ -39,7 +39,6 @@ TermObject.__doc__ = "A term as in SPARQL 1.1 Query Results JSON, with what it i
 # Parts of an answer whose members say what they are; places in a text are in characters.
 ClaimObject = TypedDict("ClaimObject", {"text": str, "markers": list[str]})
 SourceObject = TypedDict("SourceObject", {"graph": str, "named_graph": str | None})
-SourceQueryObject = TypedDict("SourceQueryObject", {"source": str, "query": str})
 TextMentionObject = TypedDict("TextMentionObject", {"term": TermObject, "start": int, "end": int})
 ExcerptObject = TypedDict(
     "ExcerptObject",
@@ -97,7 +96,6 @@ class EvidenceObject(TypedDict):
     ends: int | None
     cuts: list[str]
     query: str | None
-    queries: list[SourceQueryObject]
     source: ExcerptObject | None
 
 
@@ -372,7 +370,6 @@ def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
         ends=item.named_ends,
         cuts=[*map(str, item.cuts)],
         query=item.query.shown or None,
-        queries=[_object_of(SourceQueryObject, part, query=part.query.shown) for part in item.queries],
         source=item.excerpt and _object_of(ExcerptObject, item.excerpt, mentions=mentions),
     )  # fmt: skip
 

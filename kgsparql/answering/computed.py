@@ -12,7 +12,6 @@ from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft,
 from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
@@ -75,7 +74,7 @@ def computed_retrieval(
     facts = f"{'' if found.all_facts else say('more than ')}{counted(len(found.facts), say('fact'), say('facts'))}"
     some = "; " + say("{} are cited").format(len(shown)) if len(shown) < len(found.facts) else ""
     basis = f" ({facts}{some})" if found.facts else ""
-    cited = partial(CitedTriple, sources=tuple(Source(member.name) for member in session.graph.members))
+    cited = partial(CitedTriple, sources=(session.graph.source(None),))
     item = EvidenceItem(
         kind="computed", text=f"{reading} = {best_text(found, label) if found.measured else value}{basis}",
         triples=tuple(map(cited, shown)), query=found.query, score=score,

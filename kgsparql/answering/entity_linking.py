@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from kgsparql.answering.choosing import Links, reading_call
 from kgsparql.answering.session import Session
-from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.same_as import same_as
 from kgsparql.evidence.term_labels import descriptions_of
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 MAX_NAMESAKES_SHOWN = 3  # of the things that are called the same as what is linked, those that are named
 _FEW_OWNERS = 5  # things that one code may belong to
-_OPTIONAL_SHARE = 0.25  # of the time of a question, for each query to find equivalents: most need none
-_LOOKING_TEXT = "looking for what graphs say is the same:"
 
 
 def link_entities(session: Session, mentions: Mentions = None) -> None:
@@ -127,29 +124,18 @@ def _missing_notes(
             meant = say("; the nearest names are: {}").format(named(near)) if near else say("; nothing is like that")
         texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
         yield Note(MISSING_NAME, say("looked for {}").format(texts) + meant)
-    for line in linker.notes(links):
+    for line in linker.search.notes:
         yield Note("labels", line)
 
 
 def _equivalent_links(links: Sequence[LinkedEntity], session: Session) -> tuple[LinkedEntity, ...]:
     """Find what a graph says is the same as a linked entity: one more entity, beside that one."""
-    is_told = len(session.graph.members) > 1 or (session.graph.is_embedded and session.graph.uses_any((SAME_AS,)))
-    if not is_told or not links:
+    if not (links and session.graph.is_embedded and session.graph.uses_any((SAME_AS,))):
         return ()
-    limit_s = session.graph.usage.budget.max_seconds
-    most_s = None if limit_s is None else limit_s * _OPTIONAL_SHARE
-    graph = replace(session.graph, graph=session.graph.graph.with_own_failures(), most_s=most_s)
-    before, code = graph.failures, "equivalents_failed"
     with session.within_budget():
-        try:
-            found = same_as(graph, [link.term for link in links])
-        except GRAPH_FAILED as error:
-            session.notes.append(f"{_LOOKING_TEXT} {error.message}", code=code)
-        else:
-            session.notes.add_cuts(found.cuts)
-            session.same = found.items
-            new = (failure for failure in graph.failures if failure not in before)
-            session.notes.extend(Note(code, f"{_LOOKING_TEXT} {failure}", failure.cause) for failure in new)
+        found = same_as(session.graph, [link.term for link in links])
+        session.notes.add_cuts(found.cuts)
+        session.same = found.items
     labels = session.labels(path.end for path in session.same)
     of: dict[Term, LinkedEntity] = {link.term: link for link in links}
     known = {as_iri(path.end): of[path.start] for path in reversed(session.same)}

@@ -22,7 +22,6 @@ MOST_BYTES = 64 * 2**20  # of a file of answers: a thousand long ones
 class KeptItem:
     """A piece of evidence, as it was kept.
 
-    :param queries: each with the graph that it is for; its name is empty where it is for all of them.
     :param answers: the answers that it is cited for.
     :param rows: what was computed: a number, a yes or no, items, a table; ``None`` where the file does not say.
     :param ends: how many terms it led to, where all were known; the triples that are kept may show only some.
@@ -32,7 +31,7 @@ class KeptItem:
     marker: str
     text: str
     is_cited: bool = False
-    queries: tuple[tuple[str, str], ...] = ()
+    query: str = ""
     answers: frozenset[Term] = frozenset()
     rows: frozenset[Row] | None = None
     is_computed: bool = False
@@ -42,11 +41,11 @@ class KeptItem:
     @property
     def cites_all_facts(self) -> bool:
         """Tell whether it was computed from no more than it cites: its text counts these, and nothing is absent."""
-        is_known = self.is_computed and self.rows is not None and not self.is_part and len(set(self.queries)) == 1
+        is_known = self.is_computed and self.rows is not None and not self.is_part and bool(self.query)
         return (
             is_known
             and re.search(r" \([0-9,]+ \w+\)\Z", self.text) is not None
-            and not any(re.search("NOT EXISTS|MINUS", query) for _, query in self.queries)
+            and re.search("NOT EXISTS|MINUS", self.query) is None
         )
 
 
@@ -151,12 +150,11 @@ def _answer_of_object(found: Any) -> KeptAnswer:
         triples: dict[bool, dict[Triple, None]] = {True: {}, False: {}}
         for one in found["evidence"]:
             marker, kind, ends = str(one["marker"]), one["kind"], one.get("ends")
-            whole = [("", str(one["query"]))] if one["query"] else []
             is_computed = kind == "computed"
             items.append(KeptItem(
                 marker, str(one["text"]),
                 is_cited=marker in cited,
-                queries=tuple([(str(own["source"]), str(own["query"])) for own in one["queries"]] or whole),
+                query=str(one["query"] or ""),
                 answers=frozenset(term for term, markers in named if marker in markers),
                 rows=rows if is_computed else None,
                 is_computed=is_computed,

@@ -69,7 +69,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     """Answer one question: without a model first, then by the reading that a model chooses, where there is one.
 
     If a model fails, what was found without it is the answer. If an endpoint fails when there is evidence already, the
-    answer is made of that, and ``error`` says what happened. If one of several graphs fails, the answer is partial.
+    answer is made of that, and ``error`` says what happened.
 
     :raises UnreachableError: if the only graph fails before there is any evidence; if a model fails that is required.
     :raises CancelledError: if the session was stopped.
@@ -174,18 +174,18 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     labels = evidence_labels(found.evidence, session, besides=found.computed.terms if found.computed else ())
     text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
     made = Answer(
-        question=session.original, status="partial" if graph.failures else outcome,
+        question=session.original, status=outcome,
         text=text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
         linked=session.links if (read := session.wording) is None
         else tuple(_at_own_place(link, read) for link in session.links),
         grounding=draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
-        graphs=tuple(member.name for member in graph.members),
-        digests={own.name: own.fingerprint for own in graph.members if not own.is_remote and own.is_as_loaded},
+        graphs=(graph.name,),
+        digest=graph.fingerprint if graph.is_as_loaded else "",
         retriever=retriever.used(found).name, model=session.asked_model, trust=session.trust, labels=labels,
         notes=notes.lines(link_notes(session)), fallbacks=tuple(notes.fallbacks),
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
-        error=notes.lost or first_of(graph.errors.values()),
+        error=notes.lost,
         usage={**graph.usage.to_json(), "rounds": session.rounds},
         language=session.language, they=None if session.those is None else session.those.items,
     )  # fmt: skip

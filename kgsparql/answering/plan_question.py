@@ -20,8 +20,7 @@ from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.codes import codes_in, is_code
 from kgsparql.linking.english_forms import singular
-from kgsparql.linking.label_index.combined import CombinedLabels
-from kgsparql.linking.label_index.packed import PackedLabels
+from kgsparql.linking.label_index.packed import LabelsWithMore
 from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import countries, other_numbers, root, roots_of
@@ -140,13 +139,13 @@ def _counted_once(
     """Count in all of a graph what is kept for the questions that follow, where that is no trouble for it."""
     key = key or count
     graph = session.graph.graph.origin
-    if any(member.profile.has_many_labels for member in graph.members):
+    if graph.profile.has_many_labels:
         return nothing
     with _KEEPING:
         kept = _COUNTED.setdefault(graph, {})
         if key not in kept:
             most_s = _COUNTED_S if graph.is_remote else None
-            own = replace(session.graph.shared(), graph=graph.with_own_failures(), most_s=most_s)
+            own = replace(session.graph.shared(), graph=graph, most_s=most_s)
             with suppress(*(GRAPH_FAILED if graph.is_remote else ())):
                 kept[key] = count(own)
         return cast("_Kept", kept.setdefault(key, nothing))
@@ -162,7 +161,7 @@ def name_schema(session: Session) -> None:
             known[languages] = labels(graph, terms, languages=languages)
             if graph.profile.predicate_label_links:  # too many to count: as many are asked for as one query gives
                 with suppress(*GRAPH_FAILED):
-                    own = replace(graph, graph=graph.graph.origin.with_own_failures(), most_s=_COUNTED_S)
+                    own = replace(graph, graph=graph.graph.origin, most_s=_COUNTED_S)
                     known[languages] |= linked_labels(own, languages=languages)
     session.labels.shared = known
 
@@ -349,7 +348,7 @@ def translate(session: Session, language: str = "") -> None:
         if tag == english:
             return
         if session.linker is not None and search is not None and (rows := _english_rows(session, tag)):
-            search = CombinedLabels((search, PackedLabels.of(rows)))
+            search = LabelsWithMore(search, rows)
             session.linker = copy(session.linker)
             session.linker.search = search
             session.compared = {IRI(row.iri): row.text for row in rows} | session.compared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, Evidence
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.user_query import CheckedQuery, GraphQueries, QueryResult, check
+from kgsparql.graphs.user_query import GraphQueries, QueryResult, check
 from kgsparql.rdf.terms import BlankNode, Json, Literal, Row, Term, Triple
 
 _BY_VALUE = frozenset(("integer", "int", "decimal", "double", "float", "boolean"))  # compared by their meaning
@@ -115,20 +115,11 @@ def recheck(answer: KeptAnswer, graph: KnowledgeGraph, *, max_seconds: float = 6
 
 
 def _rechecked_item(item: KeptItem, before: KnowledgeGraph, graph: KnowledgeGraph, ends: float) -> RecheckedItem:
-    def run(of: KnowledgeGraph, query: CheckedQuery) -> QueryResult:
-        return GraphQueries(of).run_checked(query, timeout_s=_seconds_left(ends))
-
-    if not item.queries:
+    if not item.query:
         return RecheckedItem(item, "no_query", why="of a document, which is in no graph")
-    members = graph.members
     try:
-        checked = [(source, check(text)) for source, text in item.queries]
-        then = [run(before, query) for _, query in checked]
-        now = [
-            run(one, query)
-            for source, query in checked
-            for one in [member for member in members if member.name == source] or members
-        ]
+        query = check(item.query)
+        then, now = (GraphQueries(of).run_checked(query, timeout_s=_seconds_left(ends)) for of in (before, graph))
     except QueryTimeoutError as error:
         return RecheckedItem(item, "unknown", why=error.message)
     except (ForbiddenQueryError, LimitError, QueryError) as error:
@@ -136,7 +127,7 @@ def _rechecked_item(item: KeptItem, before: KnowledgeGraph, graph: KnowledgeGrap
     return _compared_item(item, then, now)
 
 
-def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]) -> RecheckedItem:
+def _compared_item(item: KeptItem, before: QueryResult, after: QueryResult) -> RecheckedItem:
     """Compare what a query gives now with what it gave; of what was cut, or kept only in part, only what is sure."""
     ends = item.ends
     column = "" if ends is None else "answer"  # what is said of each end is kept in part, too
@@ -149,12 +140,11 @@ def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequenc
         then, now = (frozenset(row[:width] for row in rows) for rows in (then, now))
     gone, new = _rows_without(old, now), () if item.is_part else _rows_without(now, old)
     is_in_part = ends is not None and ends > len(old)
-    is_whole = all(result.complete for result in after)
     if item.cites_all_facts and (_rows_without(then, old) or _rows_without(old, then)):
         return RecheckedItem(item, "changed", gone=gone, new=new, why=_GIVEN_OTHERWISE)
-    if not (gone or new) or (is_in_part and is_whole and len(now) == ends and not gone):
+    if not (gone or new) or (is_in_part and after.complete and len(now) == ends and not gone):
         return RecheckedItem(item, "stands")
-    if item.is_part or not is_whole:
+    if item.is_part or not after.complete:
         return RecheckedItem(item, "unknown", why="more was there than was kept, so that this cannot be told")
     if item.is_computed and item.rows is None:
         return RecheckedItem(item, "unknown", why="the file does not say what was computed")
@@ -179,20 +169,16 @@ def _same_value(term: Term | None) -> object:
         return term
 
 
-def _solution_rows(results: Iterable[QueryResult], *, only: str = "") -> frozenset[Row]:
+def _solution_rows(result: QueryResult, *, only: str = "") -> frozenset[Row]:
     """All solutions; those with a blank node are left out, whose name says nothing.
 
     :param only: a column that is taken alone, where there is one of this name.
     """
-    rows = set[Row]()
-    for result in results:
-        if result.form == "ASK":
-            rows.add((Literal(result.boolean),))
-            continue
-        found = result.solutions
-        names = [only] if only in found.variables else found.variables
-        rows.update(tuple(solution.get(name) for name in names) for solution in found)
-    return _without_blanks(rows)
+    if result.form == "ASK":
+        return frozenset([(Literal(result.boolean),)])
+    found = result.solutions
+    names = [only] if only in found.variables else found.variables
+    return _without_blanks(tuple(map(solution.get, names)) for solution in found)
 
 
 def _without_blanks(rows: Iterable[Row]) -> frozenset[Row]:

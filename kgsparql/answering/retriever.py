@@ -83,7 +83,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
 def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
     """Return the retrieval after its triples were looked up again: without the items of which some are gone.
 
-    What rests on an entity of another graph also cites why that is the same as one of the question.
+    What rests on an equivalent of an entity of the question also cites why that is the same.
     """
     found, notes = verify(retrieval.evidence, session.graph.unlimited()), session.notes
     if found.removed:
@@ -93,7 +93,7 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
         what = counted(nameless, "cited triple")
         notes.append(f"{what} with blank nodes could not be looked up again", code="unverified")
     if found.unanswered:
-        is_noted = found.failure is not None or session.graph.failures
+        is_noted = found.failure is not None
         why = ": no time was left" if found.ended else "" if is_noted else ": the endpoint cut the results"
         what = f"{counted(found.unanswered, 'cited triple')} could not be looked up again{why}"
         notes.append(what, code="unverified")

@@ -70,7 +70,7 @@ class Session:
     :param writer: the model that says the answer in words; ``None`` where that is not wanted.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
-    :param same: what one of several graphs says is the same as a linked entity.
+    :param same: what the graph says is the same as a linked entity.
     :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param reading: the number of the reading that a person has chosen; 0 for none.

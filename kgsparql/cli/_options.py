@@ -42,7 +42,7 @@ KgOption = Annotated[
     c.option(
         "-k --kg SOURCE",
         "RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia), "
-        "or - for stdin; repeat for several of any kind. Default: KGSPARQL_KG, one source per line.",
+        "or - for stdin; repeat for several files, which are one graph. Default: KGSPARQL_KG, one source per line.",
         callback=_graphs_named,
     ),
 ]
@@ -214,7 +214,7 @@ class LimitOptions:
     """What one question may cost."""
 
     max_queries: Annotated[
-        int | None, _limit_option("--max-queries", "SPARQL queries of the method; several graphs count as one.", min=0)
+        int | None, _limit_option("--max-queries", "SPARQL queries of the method.", min=0)
     ] = 500
     max_seconds: Annotated[float | None, _limit_option("--max-seconds", "Seconds per question.", min=0)] = 120
     max_calls: Annotated[int | None, _limit_option("--max-calls", "Model calls per question.", min=0)] = None

@@ -71,13 +71,12 @@ def index(
         files_of(text)  # errors of the directory come before anything long begins
     texts = None
     with graph.opened(embedder=embedder) as knowledge:
-        built = knowledge.indexes.build()
-        where = "" if len(knowledge.graph.members) > 1 else f", in {knowledge.indexes.directory}"
+        built, directory = knowledge.indexes.build(), knowledge.indexes.directory
         edges = knowledge.index_paths()
         if text is not None:
             texts = knowledge.indexes.index_texts(text)
     way = f"spelling and by meaning ({built.embedder.name})" if built.embedder else "spelling"
-    graph.say(f"indexed {built.row_count:,} labels, searched by {way}{where}")
+    graph.say(f"indexed {built.row_count:,} labels, searched by {way}, in {directory}")
     if edges:
         graph.say(f"indexed {edges:,} edges between things, for paths")
     if texts is None:
@@ -206,24 +205,17 @@ def info(
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
 
     And what can be asked, for example: questions that were made of the graph, and that are answered without a model.
-
-    Of several graphs, what each of them holds, in JSON as a list.
     """
-    from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.serving.starters import example_questions
 
     # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
     with graph.opened(lang=lang, embedder="none") as knowledge:
-        own: Json = {"languages": knowledge.languages, "embedder": "none", "index": graph.index}
-        members = knowledge.graph.members
-        each = [KnowledgeBase(one, **own) for one in members] if len(members) > 1 else [knowledge]
         if schema:
-            read = [one.schema() for one in each]
-            graphs, lines = [*map(asdict, read)], [*map(str, read)]
+            read = knowledge.schema()
+            to.write(asdict(read), [str(read)])
         else:
-            graphs = [{**one.info(), "example_questions": example_questions(one)} for one in each]
-            lines = [line for facts in graphs for line in _info_lines(facts)]
-    to.write(graphs if len(graphs) > 1 else graphs[0], lines)
+            facts = {**knowledge.info(), "example_questions": example_questions(knowledge)}
+            to.write(facts, _info_lines(facts))
 
 
 def _end_text(knowledge: KnowledgeBase, term: Term, labels: Labels) -> str:

@@ -95,12 +95,10 @@ def serve(
         if log is not None:
             log.entries(newest=1)  # a file that is none is said before anybody asks
         served, asking = stack.enter_context(opened_to_ask(graph, model, limits, method, prose=how.prose))
-        queries, members = None, served.graph.members
-        if len(members) == 1:  # a query of a client's own runs on one
-            queries = stack.enter_context(BoundedQueries(served, timeout_s=how.timeout, max_rows=how.max_rows))
-        datasets = [*(how.dataset or ()), *(graph.kg or ())]
-        for one in members:
-            datasets += [one.name] if one.is_remote else [one.name, Path(one.name).absolute().as_uri()]
+        queries = stack.enter_context(BoundedQueries(served, timeout_s=how.timeout, max_rows=how.max_rows))
+        named = served.graph.name
+        datasets = [*(how.dataset or ()), *(graph.kg or ()), named]
+        datasets += [] if served.graph.is_remote else [Path(named).absolute().as_uri()]
         app = ServedPage(
             served, asking, KeptRuns(cache_directory() / FOLDER), log=log, queries=queries,
             workers=how.workers, datasets=dict.fromkeys(datasets),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias, overload
 from typing import Literal as OneOf
@@ -39,14 +39,6 @@ NO_QUERY = Query("document", "", empty=True)  # the query of what is in no graph
 
 
 @frozen
-class SourceQuery:
-    """What finds the triples of an item that one of several graphs holds, by that graph's name."""
-
-    source: str
-    query: Query
-
-
-@frozen
 class CitedTriple:
     """A triple that evidence rests on.
 
@@ -73,8 +65,6 @@ class EvidenceItem:
     :param score: higher is better; comparable only within one answer.
     :param query: the smallest query that finds this item again; for an item with ``ends``, just these;
         :data:`NO_QUERY` for what no graph holds.
-    :param queries: one for each graph, where its triples are in several and none holds them all: ``query`` is then for
-        a graph of them all together.
     :param paths: those that it is made of; none for a passage.
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
     :param between: the terms at each place between its start and its ends, where all of them are known.
@@ -94,7 +84,6 @@ class EvidenceItem:
     between: tuple[tuple[Term, ...], ...] = ()
     excerpt: Excerpt | None = None
     marker: str = ""
-    queries: tuple[SourceQuery, ...] = ()
 
     @property
     def named_ends(self) -> int | None:
@@ -123,7 +112,7 @@ class EvidenceItem:
 
     @property
     def graphs(self) -> tuple[str, ...]:
-        """The graphs that its triples were found in, as the user named them."""
+        """The files, or else the graph, that its triples were found in, as the user named them."""
         return distinct(source.graph for cited in self.triples for source in cited.sources)
 
     @property
@@ -226,7 +215,7 @@ class Verification:
     :param removed: triples that the graph does not hold, or no longer.
     :param unknown: triples of which that cannot be told.
     :param unanswered: those of them that have a name to be asked for by.
-    :param failure: why the graph, or all of several, could not be asked any more; ``None`` if it could.
+    :param failure: why the graph could not be asked any more; ``None`` if it could.
     :param ended: where there was no time to ask.
     :param lost: markers of items that rested on them and are gone.
     """
@@ -246,66 +235,34 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
 
     A triple with a blank node is looked up where blank nodes keep their names; elsewhere it stays, with ``verified``
     ``None``. So does a triple of which an endpoint that failed, or cut its results, did not say whether it is there.
-
-    Each of several graphs is asked. An item whose triples are in several graphs gets a query for each. A triple that no
-    graph confirms, and that just one of them could not be asked about, is cited as from that one.
+    What was found again for this question already is not looked up once more.
     """
-    found: dict[Triple, tuple[Source, ...]] = {}
-    unknown: dict[Triple, tuple[Source, ...]] = {}  # with the one that could not be asked
-    if len(graph.members) == 1:  # what was found again for this question need not be looked up once more
-        found |= {c.triple: c.sources for item in evidence for c in item.triples if c.verified}
+    found = {cited.triple: cited.sources for item in evidence for cited in item.triples if cited.verified}
     triples = [triple for triple in evidence.triples if triple not in found]
-    parts = [_Lookup([*filter(has_a_name, triples)], part.unfiltered()) for part in graph.members]
-    removed: dict[Triple, None] = {}
+    asked = _Lookup([*filter(has_a_name, triples)], graph.unfiltered())
+    unknown, removed = list[Triple](), list[Triple]()
     for triple in triples:
-        own = tuple(sorted({source for part in parts for source in part.held.get(triple, ())}))
-        held = own if has_a_name(triple) else graph.sources_of(triple)
-        silent = [part.source for part in parts if triple in part.open_]
+        held = tuple(sorted({*asked.held.get(triple, ())})) if has_a_name(triple) else graph.sources_of(triple)
         if held:
             found[triple] = held
-        elif silent or held is None:
-            unknown[triple] = tuple(silent) if len(silent) == 1 < len(parts) else ()
         else:
-            removed[triple] = None
+            (unknown if held is None or triple in asked.open_ else removed).append(triple)
     kept, lost = [], []
     for item in evidence:
-        if removed.keys().isdisjoint(cited.triple for cited in item.triples):
-            kept.append(_confirmed_item(item, parts, found, unknown))
-        else:
+        if not {*removed}.isdisjoint(cited.triple for cited in item.triples):
             lost.append(item.marker)
-    failures = [part.failure for part in parts if part.failure is not None]
+            continue
+        cited = (replace(c, sources=found.get(c.triple, ()), verified=c.triple in found or None) for c in item.triples)
+        kept.append(replace(item, triples=tuple(cited)))
     return Verification(
         evidence=Evidence(kept), found=len(found), unknown=len(unknown), removed=tuple(removed), lost=tuple(lost),
-        unanswered=sum(map(has_a_name, unknown)), failure=failures[0] if len(failures) == len(parts) else None,
-        ended=next((part.ended for part in parts if part.ended), None),
+        unanswered=sum(map(has_a_name, unknown)), failure=asked.failure, ended=asked.ended,
     )  # fmt: skip
 
 
 def has_a_name(triple: Triple) -> bool:
     """Tell whether a triple can be looked up by name: blank nodes have none, nor triples in triples."""
     return isinstance(triple.subject, IRI) and isinstance(triple.object, IRI | Literal)
-
-
-def _confirmed_item(
-    item: EvidenceItem, parts: Sequence[_Lookup], found: Mapping[Triple, tuple[Source, ...]],
-    unknown: Mapping[Triple, tuple[Source, ...]],
-) -> EvidenceItem:  # fmt: skip
-    """Mark the triples of an item, with a query for each graph that holds some, where none holds them all."""
-    queries: tuple[SourceQuery, ...] = ()
-    if len(parts) > 1:
-        plain, own = [c.triple for c in item.triples if has_a_name(c.triple)], {}
-        for part in parts:
-            own[part.source.graph] = [t for t in plain if t in part.held or unknown.get(t) == (part.source,)]
-        if all(len(held) < len(plain) for held in own.values()):
-            queries = tuple(SourceQuery(name, lookup(held)) for name, held in own.items() if held)
-    return replace(
-        item,
-        triples=tuple(
-            replace(c, sources=found.get(c.triple) or unknown[c.triple], verified=c.triple in found or None)
-            for c in item.triples
-        ),
-        queries=queries,
-    )
 
 
 class _Lookup:
@@ -316,7 +273,7 @@ class _Lookup:
     """
 
     def __init__(self, triples: Sequence[Triple], graph: MeteredGraph) -> None:
-        self.source, self.open_ = graph.source(None), set(triples)
+        self.open_ = set(triples)
         self.held: dict[Triple, list[Source]] = {}
         self.failure: EndpointError | QueryError | None = None
         self.ended: BudgetExceededError | None = None
@@ -325,7 +282,7 @@ class _Lookup:
             for some in in_parts(triples, BATCH):  # what is found already is not lost with an endpoint
                 asked = batched_select(graph, lambda chunk, _: lookup(chunk), some, key_of=_triple_in, chunk_size=BATCH)
                 found = {*map(_triple_in, asked.seen)}
-                self.held |= {triple: [self.source] for triple in some if triple in found}
+                self.held |= {triple: [graph.source(None)] for triple in some if triple in found}
                 self.open_.difference_update(t for t in some if t in found or t not in asked.over)
             held = [] if graph.is_remote and graph.named_graphs() == [] else [*self.held]
             for some in in_parts(held, BATCH):

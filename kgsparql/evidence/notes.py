@@ -35,7 +35,6 @@ class Fallback:
 class Notes:
     """Collects what came up while a graph was asked one question, and emits limits and fallbacks as they come up.
 
-    :param graph: the graph; its failures are notes, too.
     :param labels: of the terms that were looked up so far; cuts are worded with them.
     :param partial: a limit of the budget, or a graph that could not be asked any more, ended some step early.
     :param texts: the notes so far, in the order they came up.
@@ -87,11 +86,8 @@ class Notes:
 
     def lines(self, about_links: Iterable[Note] = ()) -> tuple[Note, ...]:
         """Everything the reader should know, each line once: the notes, then what limits left out."""
-        graph, failures = self.graph, self.graph.failures
+        graph = self.graph
         shown = [*self.texts[: self.links_at], *about_links, *self.texts[self.links_at :]]
-        if failures:
-            causes = {note.cause for note in failures if note.cause}
-            shown = [*(note for note in shown if note.cause not in causes), *failures]
         shown = list(dict.fromkeys([*shown, *(Note("ignored", line) for line in graph.ignored.notes)]))
         if reasons := sorted(set(graph.cut_short)):
             why = "; ".join([*reasons[:_REASONS_SHOWN], *(["…"] if len(reasons) > _REASONS_SHOWN else [])])

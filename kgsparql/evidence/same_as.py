@@ -1,4 +1,4 @@
-"""Terms of several graphs that denote the same thing: the pairs are found and shown, never merged."""
+"""Terms that denote the same thing, as a graph says: the pairs are found and shown, never merged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PREDICATES = (SAME_AS, EXACT_MATCH)
 
 
 def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Path]:
-    """Find the terms that graphs say are the same as some, and of which they say something else too: hops to these.
+    """Find the terms that a graph says are the same as some, and of which they say something else too: hops to these.
 
     By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions. Two queries, in lexical order.
     """

@@ -291,7 +291,7 @@ def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
 
 def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
     """Find every term that each walk leads to, the start too, in the order of text; one query for 50 walks."""
-    arms = [path_queries.walk(walk, limit=limit + 1, number=i) for i, walk in enumerate(walks)]
+    arms = [(i, path_queries.walk(walk, limit=limit + 1, number=i)) for i, walk in enumerate(walks)]
     return _items_of_walks("ends", graph, walks, arms, limit, item_of=lambda _, found: found["end"], key=order_key)
 
 
@@ -304,7 +304,7 @@ def walk_ways(
     """
     size = graph.chunk_size
     arms = [
-        path_queries.walk_triples(walk, some, limit=limit + 1, number=i)
+        (i, path_queries.walk_triples(walk, some, limit=limit + 1, number=i))
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
         for some in ([None] if own is None else in_parts(own, size))
     ]
@@ -324,17 +324,17 @@ def walk_ways(
 
 
 def _items_of_walks(
-    what: str, graph: KnowledgeGraph, walks: Sequence[Walk], arms: Sequence[Query], limit: int, *,
+    what: str, graph: KnowledgeGraph, walks: Sequence[Walk], arms: Sequence[tuple[int, Query]], limit: int, *,
     item_of: Callable[[int, Solution], T | None], key: Callable[[T], Any],
 ) -> list[Found[T]]:  # fmt: skip
     """Find the first items of each walk; a cut where there are more, or may be."""
     items: list[dict[T, None]] = [{} for _ in walks]
-    variables = {walk: arm.variables for arm in arms for walk in arm.walks}
+    variables = {number: arm.variables for number, arm in arms}
     complete = True
-    some = [arm for arm in arms if not arm.empty]
+    some = [arm for _, arm in arms if not arm.empty]
     for part in in_parts(some, MAX_ARMS):
         union = union_of(part)
-        found = selected(graph, union, is_whole=lambda one: variables[walks[_number_of_walk(one)]] <= one.keys())
+        found = selected(graph, union, is_whole=lambda one: variables[_number_of_walk(one)] <= one.keys())
         complete = complete and not found.cut
         for solution in found:
             number = _number_of_walk(solution)

@@ -16,13 +16,11 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass, field, frozen, replace
-from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.adjacency import AdjacencyView
-from kgsparql.graphs.notes import Note
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.rdf.graph_patterns import Select, Variable, select_query
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, distinct, whole_number
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, whole_number
 from kgsparql.rdf.vocabulary import Naming
 
 BOUND = 10_000
@@ -59,7 +57,6 @@ class Solutions:
 
     :param cut: why there are more than these, in a clause; asking for less may bring them.
     :param invalid: how many solutions are missing because a term in them is invalid.
-    :param failed: the members of a federation that did not reply.
     :param left_out: how many solutions were dropped because of an ignored predicate.
     """
 
@@ -67,7 +64,6 @@ class Solutions:
     solutions: tuple[Solution, ...] = ()
     cut: str = ""
     invalid: int = 0
-    failed: tuple[str, ...] = ()
     left_out: int = 0
 
     @classmethod
@@ -78,14 +74,13 @@ class Solutions:
         return cls(
             variables, solutions, cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
             invalid=sum(part.invalid for part in parts),
-            failed=distinct(name for part in parts for name in part.failed),
             left_out=sum(part.left_out for part in parts),
         )  # fmt: skip
 
     @property
     def complete(self) -> bool:
         """Tell whether nothing is missing."""
-        return not (self.cut or self.invalid or self.failed)
+        return not (self.cut or self.invalid)
 
     @property
     def missing(self) -> str:
@@ -183,9 +178,8 @@ class Halving:
 class KnowledgeGraph(ABC):
     """A graph that answers SPARQL. Its default graph is the union of everything it holds.
 
-    A backend writes :meth:`select`; each other member has a default that is right, if not the fastest,
-    for any single graph. A graph that passes queries on to others decides about every member
-    (``tests/contract/test_graphs.py``).
+    A backend writes :meth:`select`; each other member has a default that is right, if not the fastest. A graph that
+    passes queries on to another decides about every member (``tests/contract/test_graphs.py``).
 
     :ivar name: what the user called it, and what citations say.
     :ivar prefixes: those that its files declare.
@@ -229,19 +223,15 @@ class KnowledgeGraph(ABC):
         return self
 
     def refreshed(self) -> Self:
-        """Return the same graph for the next question: failures of its members forgotten.
+        """Return the graph for the next question: another where it was seen that its triples changed.
 
-        Its members are others where it was seen that their triples changed; endpoints are asked every ten minutes.
+        Endpoints are asked every ten minutes.
         """
         return self
 
     def reopened(self) -> Self:
         """Return the graph as it is now, of which nothing is remembered; files are read again."""
         return self.changed(_origin=None)
-
-    def with_own_failures(self) -> Self:
-        """Return the same graph for optional queries: a member that fails there does not count as failed here."""
-        return self
 
     def close(self) -> None:  # noqa: B027 - most graphs have no connections
         """Close connections; the next query opens others."""
@@ -285,35 +275,10 @@ class KnowledgeGraph(ABC):
         """Return what one named graph says as a graph of its own; ``None`` where nobody can take it apart."""
         return None
 
-    def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
-        """Return what ``ask`` returns for each member, by its place, without the members that fail."""
-        return {0: ask(self)}
-
-    @property
-    def members(self) -> tuple[KnowledgeGraph, ...]:
-        """Its members in the order given; the graph itself if it is a single one."""
-        return (self,)
-
-    @property
-    def views_of_members(self) -> tuple[KnowledgeGraph, ...]:
-        """Its members one by one, each with the names that its blank nodes have in the whole."""
-        return (self,)
-
     @property
     def origin(self) -> KnowledgeGraph:
         """The graph that this is a view of for one question: what is known of all its triples is kept for that."""
         return self._origin or self
-
-    @property
-    def errors(self) -> Mapping[str, KgsparqlError]:
-        """The error of each member that failed, by its name."""
-        return {}
-
-    @property
-    def failures(self) -> tuple[Note, ...]:
-        """A note for each member that failed."""
-        causes = (error.message_about(name) for name, error in self.errors.items())
-        return tuple(Note("graph_failed", f"{cause}; what it holds may be missing", cause) for cause in causes)
 
     @property
     def chunk_size(self) -> int:

@@ -6,10 +6,10 @@ Ignored are identifiers in other catalogues, and the parts of Wikibase statement
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from operator import attrgetter
-from typing import Self, TypeVar
+from typing import Self
 
 from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass, field, frozen, replace
@@ -18,7 +18,7 @@ from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term, distinct, iris_in
+from kgsparql.rdf.terms import IRI, Term, iris_in
 from kgsparql.rdf.vocabulary import PREDICATE_LABEL_LINKS, claim_kind
 
 _PREDICATES = ("predicate", "onward", "p")
@@ -66,13 +66,6 @@ class IgnoredPredicates:
         declared = graph.select(Query.load("group_inverse").bind_rows(("entity", "predicate"), pairs).limit(BOUND))
         return cls.of(graph, iris_in(solution["entity"] for solution in declared))
 
-    @classmethod
-    def together(cls, parts: Iterable[IgnoredPredicates]) -> IgnoredPredicates:
-        """Join those of several graphs."""
-        each = list(parts)
-        terms = frozenset[IRI]().union(*(part.terms for part in each))
-        return cls(terms, notes=distinct(note for part in each for note in part.notes))
-
     def drops(self, predicate: Term) -> bool:
         """Tell whether a predicate is ignored."""
         if not isinstance(predicate, IRI):
@@ -97,9 +90,6 @@ def _kind_of_claim(predicate: IRI) -> str:
 
 
 # -- The graph ----------------------------------------------------------------------------------------------------
-
-
-_T = TypeVar("_T")
 
 
 @dataclass()
@@ -137,18 +127,6 @@ class MeteredGraph(KnowledgeGraph):
     def shared(self) -> Self:
         """Return the same graph for what is the same for all questions, which is no part of this one."""
         return replace(self, is_shared=True, ignored=replace(self.ignored), cut_short=[])
-
-    @property
-    def members(self) -> tuple[MeteredGraph, ...]:
-        """The members of a federation, counted with it; the graph itself if it is a single one."""
-        views = self.graph.views_of_members
-        return (self,) if len(views) == 1 else tuple(replace(self, graph=view) for view in views)
-
-    views_of_members = members
-
-    def ask_each(self, ask: Callable[[KnowledgeGraph], _T]) -> dict[int, _T]:
-        """Return what ``ask`` returns for each member, with its queries counted here."""
-        return self.graph.ask_each(lambda member: ask(replace(self, graph=member)))
 
     def will_ask_again(self, solutions: Solutions) -> None:
         """Take the note about these solutions back: what they lack is asked for in parts."""
@@ -190,7 +168,7 @@ class MeteredGraph(KnowledgeGraph):
 
 
 # What is not counted is answered by the graph itself; but another graph made of this one is counted, too.
-_COUNTED = {*vars(MeteredGraph), "changed", "reopened", "refreshed", "with_own_failures", "within"}
+_COUNTED = {*vars(MeteredGraph), "changed", "reopened", "refreshed", "within"}
 for _name in {*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__} - _COUNTED:
     if not _name.startswith("_"):
         setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))

@@ -11,9 +11,8 @@ from kgsparql.rdf.terms import IRI, Labels, local_name, printable
 class Note(str):
     """Something that the reader of an answer should know: the line that is shown.
 
-    :param code: what kind of note it is: ``graph_failed``, ``names_unfound`` …
-    :param cause: what went wrong, or why there was a fallback. A note is left out beside a ``graph_failed`` of the same
-        cause, and a fallback beside a note.
+    :param code: what kind of note it is: ``graph_lost``, ``missing_name`` …
+    :param cause: what went wrong, or why there was a fallback, which is left out beside a note of the same cause.
     """
 
     code: str

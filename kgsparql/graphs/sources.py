@@ -1,10 +1,9 @@
-"""Opens what a user names as a graph: files, directories, stores, pyoxigraph stores, endpoints, or several of them."""
+"""Opens what a user names as a graph: files and directories, a store, a pyoxigraph store, or an endpoint."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,7 +11,6 @@ import pyoxigraph as ox
 
 from kgsparql.errors import InputError, OptionError, StoreError
 from kgsparql.events import Tell, ignore
-from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.files import OWN_BASE, Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -28,6 +26,7 @@ from kgsparql.graphs.stores import (
 )
 from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
+from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import is_store
 from kgsparql.storage.response_cache import ResponseCache
 
@@ -45,57 +44,68 @@ def open_graph(
     progress: Progress | None = None, notes: Tell = ignore,
     transport: Transport | None = None,
 ) -> KnowledgeGraph:  # fmt: skip
-    """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
+    """Open RDF files and directories of them, which are one graph, a store on disk or of pyoxigraph, or an endpoint.
 
     A single file goes to the default graph; of several files each gets its own named graph, so that citations tell
-    which. All files are one graph; stores and endpoints beside them are asked in parallel (:class:`FederatedGraph`).
+    which.
 
-    :param sources: files, directories, ``-`` (standard input, with ``format``), stores, endpoints by URL or alias.
+    :param sources: files, directories, ``-`` (standard input, with ``format``); or a store; or the URL or alias of an
+        endpoint.
     :param name: the name of a single source in citations; the source as given, if ``None``.
     :param cache: keep big files (:data:`CACHE_FROM_BYTES`) and replies of public endpoints in the cache directory.
     :param fresh: ask endpoints again, even where their replies are kept.
     :param endpoint_timeout_s: for one query to an endpoint; as its profile says, if ``None``.
     :param notes: called with one line for each thing the user may want to know.
     :param transport: a function that answers the HTTP requests to endpoints; ``None`` for the network.
-    :raises InputError: for a source that is missing.
+    :raises InputError: for a source that is missing, and for a store or an endpoint with anything beside it.
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
     """
-    groups = groups_of(sources) or [[]]
+    given = [sources] if isinstance(sources, GraphSource) else [*sources]
+    alone = _graph_by_itself(given)
     reading = {"format": format, "base": base, "skip_bad": skip_bad}
-    _refuse_stray_options(groups, reading, endpoint_timeout_s)
+    is_of_endpoint = names_endpoint(given)
+    _refuse_stray_options(reading, endpoint_timeout_s, is_of_endpoint=is_of_endpoint)
+    if is_of_endpoint:
+        from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
 
-    def opened(group: Sequence[GraphSource], name: str | None) -> KnowledgeGraph:
-        if names_endpoint(group):
-            from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
+        kept = ResponseCache(mode="write" if fresh else "use") if cache else None
+        known = endpoint_named(given[0])
+        url = known.urls[0] if known else str(given[0]).strip()
+        return EndpointGraph(
+            url, name=name or (known.aliases[0] if known else None), profile=known, timeout_s=endpoint_timeout_s,
+            note=notes, response_cache=kept, transport=transport,
+        )  # fmt: skip
 
-            kept = ResponseCache(mode="write" if fresh else "use") if cache else None
-            known = endpoint_named(group[0])
-            url = known.urls[0] if known else str(group[0]).strip()
-            return EndpointGraph(
-                url, name=name or (known.aliases[0] if known else None), profile=known, timeout_s=endpoint_timeout_s,
-                note=notes, response_cache=kept, transport=transport,
-            )  # fmt: skip
-        if group and _is_store(group[0]):
-            graph = _stored_graph(group[0], name)
+    def opened() -> KnowledgeGraph:
+        if alone is not None:
+            graph = _stored_graph(alone, name)
         else:
-            graph = _graph_of_files([*map(str, group)], reading, name=name, cache=cache, progress=progress, notes=notes)
-        if "-" not in group:
-            graph.reopen = partial(opened, group, name)
+            graph = _graph_of_files([*map(str, given)], reading, name=name, cache=cache, progress=progress, notes=notes)
+        if "-" not in given:
+            graph.reopen = opened
         return graph
 
-    (first, *others) = groups
-    return FederatedGraph([opened(group, None) for group in groups], name=name) if others else opened(first, name)
+    return opened()
+
+
+def _graph_by_itself(given: Sequence[GraphSource]) -> GraphSource | None:
+    """Return the store or endpoint that is named, if one is; it is refused with anything beside it."""
+    alone = next((source for source in given if _is_endpoint(source) or _is_store(source)), None)
+    if alone is not None and len({*given}) > 1:
+        named = printable(str(alone), 200) if isinstance(alone, str | Path) else "a graph in memory"
+        hint = "load all files into one store (kgsparql load FILES --store S), or ask each graph by its own command"
+        raise InputError(f"{named}: a store or an endpoint is asked alone, with no graph beside it", hint=hint)
+    return alone
 
 
 def _refuse_stray_options(
-    groups: Sequence[Sequence[GraphSource]], reading: Mapping[str, Any], endpoint_timeout_s: float | None
+    reading: Mapping[str, Any], endpoint_timeout_s: float | None, *, is_of_endpoint: bool
 ) -> None:
-    """Refuse options of files where no file is named, and of endpoints where none is."""
+    """Refuse options of files for an endpoint, and of endpoints for another graph."""
     given = ["input-format" if key == "format" else key.replace("_", "-") for key, value in reading.items() if value]
-    is_of_no_file = names_endpoint if len(groups) == 1 else is_graph_by_itself  # a store knows how its files were read
-    if given and groups[0] and all(is_of_no_file(group[0]) for group in groups):
+    if given and is_of_endpoint:  # a store knows how its files were read
         raise OptionError(f"options of files, given without a file: {', '.join(given)}", hint="leave them out")
-    if endpoint_timeout_s is not None and not any(map(names_endpoint, groups)):
+    if endpoint_timeout_s is not None and not is_of_endpoint:
         raise OptionError("--endpoint-timeout, given without an endpoint", hint="leave it out")
 
 
@@ -128,26 +138,6 @@ def _graph_of_files(
     if next(graph.quads(), None) is None:
         notes(f"{graph.name}: no triples")
     return graph
-
-
-def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSource]]:
-    """Group the sources that are one graph: all files together, every store and every endpoint; each source once.
-
-    >>> groups_of(["a.ttl", "https://example.org/sparql", "b.ttl"])
-    [['a.ttl', 'b.ttl'], ['https://example.org/sparql']]
-    """
-    groups: dict[object, list[GraphSource]] = {}
-    for source in [sources] if isinstance(sources, GraphSource) else sources:
-        if is_graph_by_itself(source):
-            groups[source] = [source]
-        else:
-            groups.setdefault(None, []).append(source)
-    return list(groups.values())
-
-
-def is_graph_by_itself(source: GraphSource) -> bool:
-    """Tell whether a source is a graph by itself, which cannot be read together with others."""
-    return _is_endpoint(source) or _is_store(source)
 
 
 def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:

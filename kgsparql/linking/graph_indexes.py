@@ -23,21 +23,10 @@ from typing import Any
 import numpy as np
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.errors import (
-    GRAPH_FAILED,
-    EndpointError,
-    KgsparqlError,
-    LimitError,
-    OptionError,
-    StoreError,
-    StoreLockedError,
-)
+from kgsparql.errors import LimitError, OptionError, StoreError, StoreLockedError
 from kgsparql.events import Tell, ignore
 from kgsparql.graphs.adjacency import MIN_TRIPLES
-from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.notes import Note
-from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nearest_texts, pack
 from kgsparql.linking.label_index.reading import Gathered, read_labels, too_many
 from kgsparql.linking.label_index.search import LabelRow, Progress, recipe, silent
@@ -147,8 +136,6 @@ def open_label_index(directory: Path, *, embedder: Embedder | None = None) -> Pa
 class GraphIndexes:
     """Label index, passages, embedder, ranker and linker of a graph: made or opened when they are first needed.
 
-    A federated graph has a label index for each member; only of a member that failed it is tried again.
-
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
     :param place: a directory below which indexes are; the cache directory, if ``None``.
@@ -167,9 +154,6 @@ class GraphIndexes:
             raise OptionError(f"{str(place)!r} is no place for an index", hint="name a directory")
         self._parent = None if place is None else Path(place).absolute()
         self._linker: Linker | None = None
-        self._of_members: dict[str, LabelSearch] = {}
-        self._missing: list[Note] = []
-        self._told: set[str] = set()
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -194,11 +178,9 @@ class GraphIndexes:
         return CachedEmbedder(self.embedder, cache_directory() / VECTORS, note=self._note)
 
     def of_changed(self, graph: KnowledgeGraph) -> GraphIndexes:
-        """Return these indexes for the graph as it is now; only those of members that stayed the same are known."""
+        """Return these indexes for the graph as it is now."""
         other = copy.copy(self)
-        kept = {member.name for member in graph.members if member in self.graph.members}
-        of_members = {name: index for name, index in self._of_members.items() if name in kept}
-        vars(other).update(graph=graph, _linker=None, _missing=[], _of_members=of_members)
+        vars(other).update(graph=graph, _linker=None)
         if not graph.is_remote:
             vars(other).pop("passages", None)
         return other
@@ -214,75 +196,35 @@ class GraphIndexes:
         return self._linker is not None or open_label_index(self.directory) is not None
 
     @property
-    def index(self) -> LabelSearch:
+    def index(self) -> PackedLabels:
         """Return the labels of the graph."""
-        return (self._linker or self.linker).search
+        return self.linker.search
 
     @property
     def linker(self) -> Linker:
-        """Return what finds entities in a question; what is missing is noted, each line once."""
-        linker = self.linker_for(self.graph.refreshed())
-        for line in self._missing:
-            if line not in self._told:
-                self._told.add(line)
-                self._note(line)
-        return linker
+        """Return what finds entities in a question."""
+        return self.linker_for(self.graph)
 
     def linker_for(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> Linker:
-        """Return the linker, with the index; where a graph failed the last time, its index is tried again.
-
-        What is missing is only in :attr:`missing_notes`, for the answer.
-        """
-        if self._linker is None or self._missing:
-            self._linker = Linker(self.index_of(graph, cancel), languages=self._languages)
+        """Return the linker, with the index, which is read of this view of the graph if there is none yet."""
+        if self._linker is None:
+            self._linker = Linker(self._index_of(graph, cancel), languages=self._languages)
         return self._linker
 
-    def index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None = None) -> LabelSearch:
-        """Return the index of a graph, or of all its members as one."""
-        if isinstance(graph, FederatedGraph):
-            return self._joint_index(graph, cancel)
+    def _index_of(self, graph: KnowledgeGraph, cancel: threading.Event | None) -> PackedLabels:
+        directory = index_directory(graph, self._parent or cache_directory())
         index = label_index(
-            graph, self._directory_of(graph), embedder=self._cached_embedder, progress=self.progress, note=self._note,
-            cancel=cancel,
-        )  # fmt: skip
+            graph, directory, embedder=self._cached_embedder, progress=self.progress, note=self._note, cancel=cancel
+        )
         if self.embedder is not None and index.embedder is None and index.row_count:
             command = f"kgsparql index -k {shlex.quote(graph.name)}"
             self._note(f"{index.row_count:,} labels are searched by spelling; `{command}` adds search by meaning, once")
         return index
 
-    def _joint_index(self, graph: FederatedGraph, cancel: threading.Event | None) -> LabelSearch:
-        """Join the indexes of all members; one that has just failed is not asked again: it would take long."""
-        failed = dict[str, KgsparqlError]()
-        for member in graph.members:
-            if member.name in self._of_members:
-                continue
-            try:
-                if isinstance(error := graph.errors.get(member.name), EndpointError):
-                    raise error
-                self._of_members[member.name] = self.index_of(member, cancel)
-            except GRAPH_FAILED as raised:
-                failed[member.name] = raised
-        if not self._of_members:
-            raise next(iter(failed.values()))
-        causes = (error.message_about(name) for name, error in failed.items())
-        self._missing = [
-            Note("names_unfound", f"{cause}; names that only it knows are not found", cause) for cause in causes
-        ]
-        found = {m.name: self._of_members[m.name] for m in graph.members if m.name not in failed}
-        return CombinedLabels(tuple(found.values()), tuple(found))
-
-    @property
-    def missing_notes(self) -> tuple[Note, ...]:
-        """Return what the reader of an answer is told about members of the graph whose names could not be read."""
-        return tuple(self._missing)
-
     @property
     def directory(self) -> Path:
         """Return where the label index of the graph is kept."""
-        return self._directory_of(self.graph)
-
-    def _directory_of(self, graph: KnowledgeGraph) -> Path:
-        return index_directory(graph, self._parent or cache_directory())
+        return index_directory(self.graph, self._parent or cache_directory())
 
     def description(self) -> str:
         """Say in a few words what is indexed; makes no index."""
@@ -297,15 +239,9 @@ class GraphIndexes:
             text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
         return text
 
-    def build(self) -> LabelSearch:
+    def build(self) -> PackedLabels:
         """Build the whole index, with vectors if there is an embedder."""
-        built = {
-            graph.name: build_label_index(
-                graph, self._directory_of(graph), embedder=self.embedder, progress=self.progress
-            )
-            for graph in self.graph.members
-        }
-        return CombinedLabels(tuple(built.values()), tuple(built)) if len(built) > 1 else built[self.graph.name]
+        return build_label_index(self.graph, self.directory, embedder=self.embedder, progress=self.progress)
 
     def index_texts(self, texts: Path) -> IndexedTexts:
         """Cut the documents of a directory into passages, and find what they mention; see :func:`build_passages`."""

@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass, frozen, replace
-from kgsparql.linking.label_index.combined import LabelSearch
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow, Vocabulary, unlikeliness
 from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, tokens, trigrams, with_signs, words
 from kgsparql.rdf.terms import normalised
@@ -349,7 +349,7 @@ class Correction:
     is_likely: bool = True
 
 
-def near_texts(search: LabelSearch, text: str, *, words: bool = False) -> list[tuple[str, int]]:
+def near_texts(search: PackedLabels, text: str, *, words: bool = False) -> list[tuple[str, int]]:
     """Find the keys, or words, of labels that are one typing error from a text, or two, with how many there are."""
     found = search.near(text, edits=1, words=words) if len(text) > SHORT else []
     found = found or (search.near(text, edits=2, words=words) if len(text) >= LEAST_CORRECTED else [])
@@ -368,7 +368,7 @@ class Corrections:
     content: frozenset[int]
     small: frozenset[int]
     stops: Collection[str]
-    search: LabelSearch
+    search: PackedLabels
     vocabulary: Vocabulary
 
     @cached_property

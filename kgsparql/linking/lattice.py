@@ -11,7 +11,7 @@ from itertools import chain
 from operator import attrgetter
 
 from kgsparql.linking.english_forms import is_past_form
-from kgsparql.linking.label_index.combined import LabelSearch
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Kind, LabelRow, Vocabulary, rows_by
 from kgsparql.linking.label_matching import (
     SAME_STEM,
@@ -91,7 +91,7 @@ class Lattice:
     :ivar content: numbers of the tokens that are no stop words.
     """
 
-    def __init__(self, question: str, search: LabelSearch, languages: tuple[str, ...]) -> None:
+    def __init__(self, question: str, search: PackedLabels, languages: tuple[str, ...]) -> None:
         self.question = question
         self.search = search.for_text(question, languages)
         self.languages = languages

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.combined import LabelSearch
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.label_matching import (
     MISTYPED_WORDS,
@@ -48,7 +48,7 @@ class Linker:
     :param languages: labels in any language match; these, in order, are preferred among equals.
     """
 
-    def __init__(self, search: LabelSearch, *, languages: tuple[str, ...] = ("en",)) -> None:
+    def __init__(self, search: PackedLabels, *, languages: tuple[str, ...] = ("en",)) -> None:
         self.search = search
         self.embedder = search.embedder
         self.languages = tuple(tag.lower() for tag in languages)
@@ -73,10 +73,6 @@ class Linker:
         other = copy.copy(self)
         vars(other).update(search=self.search.with_graph(graph), _lattices={})
         return other
-
-    def notes(self, links: Sequence[LinkedEntity]) -> tuple[str, ...]:
-        """What the reader of an answer should know about the search of labels."""
-        return self.search.notes({link.term.value for link in links})
 
     def link(self, question: str, mentions: Mentions = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
@@ -176,7 +172,7 @@ class Linker:
         return self._alike_labels(search, Mention(text, 0, len(text)), embedder=self.embedder)[:limit]
 
     def _alike_labels(
-        self, search: LabelSearch, name: Mention, *, by_words: bool = True, embedder: Embedder | None = None
+        self, search: PackedLabels, name: Mention, *, by_words: bool = True, embedder: Embedder | None = None
     ) -> list[LinkedEntity]:
         """What has labels that are like a name, each once: by letters, by words, by meaning."""
         key, stops = normalised(name.text), stop_words(self.languages)

@@ -12,8 +12,7 @@ from typing import Any, cast
 from pyoxigraph import Quad, QuerySolutions, Store
 
 from kgsparql.dataclasses import dataclass, field, frozen, replace
-from kgsparql.errors import GRAPH_FAILED, QueryError, is_about_the_query
-from kgsparql.graphs.federated_graph import NOT_COMPUTED
+from kgsparql.errors import GRAPH_FAILED, is_about_the_query
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.plans import algebra as a
@@ -163,8 +162,6 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         number = ((Literal(large[1]),),) if is_all and len(terms_in(plan)) <= 2 else ()
         return Computed(plan, query, tuple(columns.values()), number, (), False, False, uncounted=large)
     found = graph.select(query)
-    if found.cut == NOT_COMPUTED:
-        raise QueryError(found.cut)
     rows, best = tuple(tuple(map(solution.get, columns)) for solution in found), dict[Term | None, Term | None]()
     if isinstance(plan, a.Top):  # the value is evidence, and no column
         best = {solution.get(ITEM.name): solution.get(VALUE.name) for solution in reversed([*found])}
@@ -323,7 +320,7 @@ class _BesideValue:
             if not (self.graph.is_remote and is_about_the_query(error)):
                 raise
             self.failed = error.message
-        return Solutions(failed=(self.graph.name,))
+        return Solutions(cut=self.failed)
 
 
 def _columns_of(plan: a.Plan) -> dict[str, str]:

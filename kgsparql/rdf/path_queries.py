@@ -47,7 +47,7 @@ def walk_triples(
     body += f"{_path_patterns(walk.path, nodes)}{_constraint_patterns(walk.constraints, nodes)}"
     body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_str_values(terms)}))\n" for i, terms in by_text.items())
     text = f"SELECT DISTINCT {' '.join(head)} WHERE {{\n{body}}}\nLIMIT 1000"
-    query = Query("walk" if ends_only else "walk_triples", text, walks=(walk,))
+    query = Query("walk" if ends_only else "walk_triples", text)
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.errors import QueryBindingError
-from kgsparql.rdf.paths import PropertyPath, Walk
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated
 from kgsparql.resources import resource
 
@@ -48,8 +48,6 @@ class Query:
     """A SPARQL text and the name it is known by in logs and evidence.
 
     :param empty: a parameter was bound to no term at all: the query has no solutions and is never sent.
-    :param counts: variables that count triples; the counts of several graphs are added.
-    :param walks: what it asks for, where that is the ways along property paths.
     :param lookup: all that it asks for, where that is the triples of some terms.
     :param made_of: the :class:`~kgsparql.rdf.graph_patterns.Select` that the text was written of, if it was.
 
@@ -60,8 +58,6 @@ class Query:
     name: str
     text: str
     empty: bool = False
-    counts: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-    walks: tuple[Walk, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
     lookup: Lookup | None = field(default=None, compare=False, repr=False)
     made_of: Any = field(default=None, compare=False, repr=False)
@@ -138,7 +134,7 @@ class Query:
         arms = tuple(arm._with_rows(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
         given = {names: [*map(rows.__getitem__, data)]}
         lookup = self.lookup and replace(self.lookup, given={**self.lookup.given, **given})
-        return Query(self.name, "".join(pieces), self.empty or not data, self.counts, self.walks, arms, lookup)
+        return Query(self.name, "".join(pieces), self.empty or not data, arms, lookup)
 
     def fix(self, **values: Term) -> Query:
         """Put one term in place of each parameter: for engines that need a constant there.
@@ -185,19 +181,18 @@ class Query:
         :raises QueryBindingError: for more than :data:`MAX_ARMS` queries.
         """
         names, prologue, bodies = set[str](), set[str](), list[str]()
-        counts, leaves = frozenset[str](), list[Query]()
+        leaves = list[Query]()
         for query in queries:
             names.add(query.name)
             if not query.empty:
                 prologue.update(_PROLOGUE.findall(query.text))
                 bodies.append(f"  {{ {_PROLOGUE.sub('', _COMMENT.sub('', query.text)).strip()} }}")
-                counts |= query.counts
                 leaves += query.arms or (query,)
         if len(bodies) > MAX_ARMS:
             raise QueryBindingError(f"{len(bodies)} sub-selects in one union; at most {MAX_ARMS}")
         joined = "\n  UNION\n".join(bodies)
         text = f"{''.join(sorted(prologue))}SELECT * WHERE {{\n{joined}\n}}"
-        return cls("+".join(sorted(names)) or "union", text, not bodies, counts, arms=tuple(leaves))
+        return cls("+".join(sorted(names)) or "union", text, not bodies, arms=tuple(leaves))
 
 
 def prologue(prefixes: Iterable[tuple[str, str]]) -> str:
@@ -221,13 +216,12 @@ def path_text(path: PropertyPath) -> str:
 def _query_in_file(name: str) -> Query:
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
-    counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
     lookup = None
     if "lookup" in header:
         skipped = frozenset(found.strip() for found in _HEADER_LIST.findall(header.get("skipped", "")))
         subject, predicate, far = (place.removeprefix("?") for place in header["triples"].strip("[]").split())
         lookup = Lookup((subject, predicate, far), skipped=skipped, is_of_texts=header["lookup"] == "texts")
-    return Query(name, text, counts=counts, lookup=lookup)
+    return Query(name, text, lookup=lookup)
 
 
 def _values_head(names: Sequence[str]) -> str:

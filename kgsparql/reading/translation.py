@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.codes import codes_in
 from kgsparql.linking.english_forms import plural
-from kgsparql.linking.label_index.combined import LabelSearch
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow, rows_by
 from kgsparql.linking.label_matching import as_written, signed_place
 from kgsparql.linking.lattice import USUAL_NGRAM
@@ -73,7 +73,7 @@ class _Known:
     is_owner: bool = False
 
 
-def language_in(question: str, search: LabelSearch | None) -> str:
+def language_in(question: str, search: PackedLabels | None) -> str:
     """Tell the language of a question by its words; a tie is broken without the names in it.
 
     :param search: finds the names.
@@ -100,7 +100,7 @@ def language_in(question: str, search: LabelSearch | None) -> str:
 
 
 def translated(
-    question: str, language: str, search: LabelSearch | None = None, called: Callable[[IRI], str] | None = None
+    question: str, language: str, search: PackedLabels | None = None, called: Callable[[IRI], str] | None = None
 ) -> Translation:
     """Say a question of another language in English.
 
@@ -136,7 +136,7 @@ class _Names:
     """Finds the names in a question, which are not translated."""
 
     def __init__(
-        self, question: str, own: Sequence[TextToken], words: Glossary, search: LabelSearch | None,
+        self, question: str, own: Sequence[TextToken], words: Glossary, search: PackedLabels | None,
         called: Callable[[IRI], str] | None,
     ) -> None:  # fmt: skip
         self.question, self.tokens, self.words, self.search, self.called = question, own, words, search, called
@@ -227,7 +227,7 @@ class _Translator:
 
     def __init__(
         self, question: str, own: Sequence[TextToken], names: dict[int, _Known], words: Glossary,
-        search: LabelSearch | None, *, is_label: bool = False,
+        search: PackedLabels | None, *, is_label: bool = False,
     ) -> None:  # fmt: skip
         self.is_label = is_label  # then the first word has a capital for what it is
         self.question, self.tokens, self.names, self.words = question, own, names, words

@@ -121,14 +121,13 @@ def _add_activity(answer: Answer, of: _Statements, given: IRI, at: str) -> None:
     agents = [of.add(of.part("software"), "prov:SoftwareAgent", schema_name="kgsparql", schema_softwareVersion=ours)]
     if answer.model:
         agents.append(of.add(of.part("model"), "prov:SoftwareAgent", schema_name=answer.model))
-    graphs = [(name, answer.digests.get(name)) for name in answer.graphs]
     activity = of.add(
         of.part("activity"), "prov:Activity", prov_wasAssociatedWith=agents, schema_instrument=answer.retriever,
         prov_endedAtTime=_typed_literal(at, "dateTime") if at else None,
         prov_used=[  # of a file, what it holds tells which it is, and not where it lies
-            of.add(of.part(f"G{i}"), "prov:Entity", schema_name=Path(name).name if digest else name,
-                   schema_identifier=digest and f"fingerprint:{digest}")
-            for i, (name, digest) in enumerate(graphs, 1)
+            of.add(of.part("G1"), "prov:Entity", schema_name=Path(name).name if answer.digest else name,
+                   schema_identifier=f"fingerprint:{answer.digest}" if answer.digest else None)
+            for name in answer.graphs
         ],
     )  # fmt: skip
     of.add(given, prov_wasGeneratedBy=activity)
@@ -169,9 +168,6 @@ def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
     )  # fmt: skip
     if item.excerpt is not None:
         of.add(node, schema_isPartOf=item.excerpt.document, schema_mentions=[own.term for own in item.excerpt.mentions])
-    for i, own in enumerate(item.queries, 1):
-        source = of.add(IRI(f"{node.value}-{i}"), executable, schema_name=own.source, sh_select=own.query.shown)
-        of.add(node, kgs_sourceQuery=source)
 
 
 def _add_computed(nodes: Sequence[IRI], found: Computed, unit: str, of: _Statements) -> None:

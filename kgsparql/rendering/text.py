@@ -30,11 +30,6 @@ _INSTEAD = {  # what was done, where the reply to a call was unusable
 }
 
 
-def shown_queries(item: EvidenceItem) -> list[tuple[str, str]]:
-    """Return the queries of an item, each with a line that names its source, if there are several."""
-    return [(f"of {printable(own.source, 200)}:", own.query.shown) for own in item.queries] or [("", item.query.shown)]
-
-
 _TERMINAL = r"(?:kgsparql [a-z]+\b|(?<![^\s(])--?[a-zA-Z][\w-]*|\bpip install\b)"
 _TERMINAL_ASIDE = re.compile(rf" ?\([^()]*{_TERMINAL}(?:[^()]|\([^()]*\))*\)")
 _BETWEEN = r"(?:[;:?.] (?:or |and )?|, (?:or|and) )"
@@ -219,8 +214,7 @@ def _found_sections(answer: Answer, *, verbose: int, told_graphs: bool) -> Itera
         lines: list[str] = []
         for item in items if verbose or heading != _ASIDE else ():
             lines += _item_lines(without_rows(item, answer), told_graphs=is_of_several)
-            for title, query in shown_queries(item) if verbose else ():
-                lines += [f"        {line}" for line in (*([title] if title else []), *query.splitlines())]
+            lines += [f"        {line}" for line in item.query.shown.splitlines() * bool(verbose)]
         yield heading, lines
 
 
@@ -347,10 +341,8 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
         for item in items:
             yield from ("", f"**{item.marker}** {escaped_markdown(item.sourced_text, _MOST_EVIDENCE)}")
             if item.query.text and item.marker in answer.cited:
-                for source, query in shown_queries(item):
-                    said = f"SPARQL {escaped_markdown(source)}".rstrip(" :")
-                    yield from ("", f"<details><summary>{said}</summary>", "")
-                    yield from ("```sparql", query.replace("```", "` ` `"), "```", "", "</details>")
+                yield from ("", "<details><summary>SPARQL</summary>", "")
+                yield from ("```sparql", item.query.shown.replace("```", "` ` `"), "```", "", "</details>")
     notes = [*answer.notes, *_fallback_lines(answer)]
     yield from _markdown_section("Notes", [f"- {escaped_markdown(note, _MOST_NOTE)}" for note in notes])
     yield from ("", f"_{_cost_line(answer)}_")

@@ -268,12 +268,12 @@ def _told_of(fact: Triple, session: Session) -> Iterator[tuple[Step, EvidenceIte
 
 
 def _said_of(form: Sequence[tuple[IRI, Any]], about: IRI | g.Variable, direction: str) -> Query:
-    """Ask what is said of a fact; each of several graphs by itself, for a node that stands for a fact is in one."""
+    """Ask what is said of a fact."""
     subject, far = (_NODE, _ANSWER) if direction == "forward" else (_ANSWER, _NODE)
     head = [_ANSWER] if isinstance(about, IRI) else [_NODE, _ABOUT, _ANSWER]
     group = (*(g.Fact(_NODE, *part) for part in form), g.Fact(subject, about, far))
     select = g.Select(tuple(head), group, distinct=True, limit=1_000)
-    return replace(g.select_query("told_of_fact", select), made_of=None)
+    return g.select_query("told_of_fact", select)
 
 
 def _names_words(step: Step, said: Sequence[str], session: Session) -> bool:

@@ -170,9 +170,8 @@ def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
         read = GraphVocabulary()
         try:
             read = GraphVocabulary(**_read_relations(graph.shared()))
-            if len(graph.members) == 1:
-                joined, silent, _ = joining_classes(graph.shared())
-                read = replace(read, joined=joined, silent=silent)
+            joined, silent, _ = joining_classes(graph.shared())
+            read = replace(read, joined=joined, silent=silent)
         except (EndpointAuthenticationError, EndpointReplyError, EndpointTimeoutError) as error:  # others: it is gone
             read = replace(read, unread=error.message)
         _READ[graph.origin] = read

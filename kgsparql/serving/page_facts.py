@@ -103,7 +103,7 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
         "curie": printable(lookups.prefixes.compress(term), _MAX_CHARACTERS),
         "kinds": [printable(kind, 60) for kind in kinds[:3]],
         "description": printable(about.text, _MAX_CHARACTERS),
-        "graphs": [member.name for member in lookups.graph.members],
+        "graphs": [lookups.graph.name],
         "count": sum(group.count for group in groups),
         "is_exact": all(group.exact for group in groups),
         "triples": [

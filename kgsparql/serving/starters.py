@@ -73,7 +73,7 @@ class _Starter:
 def example_questions(knowledge: KnowledgeBase) -> tuple[str, ...]:
     """Choose a question of each sort that is answered rightly, if there is one; what is best known comes first.
 
-    There are none of an endpoint or of several graphs, of which too much would have to be asked; none of a large graph
+    There are none of an endpoint, of which too much would have to be asked; none of a large graph
     whose label index is not made yet, and none of a very large one. None is about a class or a property.
 
     >>> import kgsparql

@@ -103,7 +103,7 @@ def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(
     assert [(line["id"], line["status"]) for line in lines] == [
         (1, "answered"), (2, "empty"), (3, "error"), (4, "answered"),
     ]  # fmt: skip
-    assert lines[1] == {"id": 2, "schema_version": 3, "question": "", "status": "empty", "answers": [], "error": None}
+    assert lines[1] == {"id": 2, "schema_version": 4, "question": "", "status": "empty", "answers": [], "error": None}
     assert lines[2]["error"]["code"] == "E_INPUT"
     assert done.exit_code == 0
 

@@ -200,8 +200,8 @@ def test_more_than_was_kept_is_no_change(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     walk = f"SELECT DISTINCT ?n0 ?n1 {{ VALUES ?n0 {{ <{e}a> }} ?n0 <{e}p> ?n1 }}"
     table = f"SELECT DISTINCT ?row ?answer ?of {{ <{e}a> <{e}p> ?answer . OPTIONAL {{ ?answer <{e}q> ?of }} }}"
-    one_of_many = KeptItem(marker="P1", text="", is_cited=True, queries=(("", walk),), is_part=True)
-    described_in_part = KeptItem(marker="P2", text="", is_cited=True, queries=(("", table),), ends=3)
+    one_of_many = KeptItem(marker="P1", text="", is_cited=True, query=walk, is_part=True)
+    described_in_part = KeptItem(marker="P2", text="", is_cited=True, query=table, ends=3)
     cited = tuple(Triple(IRI(f"{e}a"), IRI(f"{e}p"), IRI(f"{e}{name}")) for name in ("b", "bb", "bbb"))
     answer = KeptAnswer("?", "answered", "", (), (one_of_many, described_in_part), cited[:1], cited[1:])
     alone = replace(answer, items=(one_of_many,), retrieved=())

@@ -2,14 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from traceback import walk_tb
 
 import pyoxigraph as ox
 import pytest
 
-from kgsparql import IRI, FederatedGraph, KnowledgeGraph, Literal, Query, Source, Term, Triple, Usage, open_graph
+from kgsparql import IRI, KnowledgeGraph, Literal, Query, Source, Term, Triple, Usage, open_graph
 from kgsparql.errors import QueryError, QuerySyntaxError
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -59,13 +58,6 @@ def endpoint_with_union(directory: Path) -> Iterator[KnowledgeGraph]:
         yield open_graph(url, name="data")
 
 
-def federated(directory: Path) -> KnowledgeGraph:
-    other = ox.Store()
-    other.load(f"<{EX}elsewhere> <{EX}s> <{EX}else> .".encode(), ox.RdfFormat.TURTLE)
-    members = [open_graph(_file(directory), name="data"), open_graph(other, name="other")]
-    return FederatedGraph(members, name="data")
-
-
 def rdflib_server(directory: Path, rdflib_url: str) -> KnowledgeGraph:
     return open_graph(rdflib_url, name="data")
 
@@ -75,7 +67,7 @@ def virtuoso(directory: Path, virtuoso_server: Virtuoso) -> KnowledgeGraph:
 
 
 FACTORIES: tuple[Factory, ...] = (
-    federated, in_memory, pyoxigraph_store, store_on_disk, endpoint, endpoint_with_union, rdflib_server, virtuoso,
+    in_memory, pyoxigraph_store, store_on_disk, endpoint, endpoint_with_union, rdflib_server, virtuoso,
 )  # fmt: skip
 
 
@@ -136,8 +128,7 @@ def test_L31_queries_see_the_union_of_all_graphs(graph: KnowledgeGraph) -> None:
 def test_L32_one_triple_in_two_graphs_is_one_fact(graph: KnowledgeGraph) -> None:
     pattern = f"{{ <{EX}shared> ?p ?o }}"
     assert len(graph.select(query(f"SELECT DISTINCT * {pattern}"))) == 1
-    counting = replace(query(f"SELECT (COUNT(DISTINCT ?o) AS ?n) {pattern}"), counts=frozenset({"n"}))
-    (count,) = graph.select(counting)
+    (count,) = graph.select(query(f"SELECT (COUNT(DISTINCT ?o) AS ?n) {pattern}"))
     assert str(getattr(count["n"], "value", "")) == "1"
     text = f"SELECT DISTINCT ?g {{ GRAPH ?g {{ <{EX}shared> ?p ?o }} }} ORDER BY ?g"
     assert named_graphs(graph, text) == [IRI(EX + "g1"), IRI(EX + "g2")]
@@ -207,20 +198,12 @@ def test_a_user_store_is_never_written_and_its_hash_follows_its_content() -> Non
 
 PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__) if not name.startswith("_")}
 
-# Several graphs have no adjacency, directory, account or size of their own; a page of one may be a thing of another.
-# The notes of results are the meter's.
-OF_SEVERAL = {
-    "adjacency_view", "changed", "directory", "failures", "held", "is_as_loaded", "is_embedded", "is_page",
-    "may_have_name", "named_graphs", "origin", "part", "profile", "sizes", "url", "uses_any", "will_ask_again",
-}  # fmt: skip
 # What returns the metered graph itself is counted as before.
-MADE_OF_IT = {"changed", "reopened", "refreshed", "with_own_failures", "within"}
+MADE_OF_IT = {"changed", "reopened", "refreshed", "within"}
 
 
-@pytest.mark.parametrize(("wrapper", "defaults"), [(MeteredGraph, MADE_OF_IT), (FederatedGraph, OF_SEVERAL)])
-def test_a_wrapper_decides_about_every_member_of_a_graph(wrapper: type[KnowledgeGraph], defaults: set[str]) -> None:
-    set_in_init = {"name", "prefixes", "stored"} if wrapper is not MeteredGraph else set()
-    assert PUBLIC - set(vars(wrapper)) - set_in_init == defaults - set_in_init
+def test_a_metered_graph_decides_about_every_member_of_a_graph() -> None:
+    assert PUBLIC - set(vars(MeteredGraph)) == MADE_OF_IT
 
 
 def test_a_metered_graph_counts_however_it_is_asked() -> None:
@@ -228,8 +211,7 @@ def test_a_metered_graph_counts_however_it_is_asked() -> None:
     usage = Usage()
     metered = MeteredGraph(graph, usage, lambda _: None)
     every = Query("every", "SELECT * { ?s ?p ?o }")
-    for view in (metered, metered.within(usage), metered.refreshed(), metered.with_own_failures(), *metered.members):
+    for view in (metered, metered.within(usage), metered.refreshed()):
         before = usage.queries
         assert len(view.select(every)) == len(view.select(every, 1)) == 1
-        view.ask_each(lambda one: one.select(every))
-        assert usage.queries == before + 3
+        assert usage.queries == before + 2

@@ -278,3 +278,19 @@ def test_a_question_that_is_stopped_ends_the_reading_of_labels() -> None:
         while (more := set(threading.enumerate()) - before - {server._thread}) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not more
+
+
+def test_an_answer_of_a_file_is_checked_at_the_endpoint(run: Run, tmp_path: Path, nobel_url: str) -> None:
+    file = tmp_path / "a.json"
+    question = "How many children did Marie Curie have?"
+    run("ask", question, "-k", NOBEL, "-q", "--no-model", "--embedder", "none", "-f", "json", "-o", file)
+    done = run("check", file, "-k", nobel_url)
+    assert done.exit_code == 0, done.output
+    (tmp_path / "less.ttl").write_text(NOBEL.read_text().replace("dbr:Irène_Joliot-Curie, dbr:Ève", "dbr:Ève"))
+    with oxigraph_serve(store_of(tmp_path / "less.ttl", tmp_path / "store")) as url:
+        done = run("check", file, "-k", url)
+    assert done.exit_code == 3, done.output
+    assert "gone    dbr:Marie_Curie dbo:" in done.stdout
+    done = run("check", file, "-k", f"http://127.0.0.1:{free_port()}/query")
+    assert done.exit_code == 5
+    assert "gone" not in done.output, "one that is down says nothing of triples"

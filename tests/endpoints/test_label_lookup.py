@@ -9,8 +9,8 @@ from urllib.parse import parse_qs
 import pyoxigraph as ox
 import pytest
 
-from kgsparql import IRI, EndpointGraph, FederatedGraph, KnowledgeBase, KnowledgeGraph, Query, Solutions, open_graph
-from kgsparql.errors import InputError, LimitError, QueryError
+from kgsparql import IRI, EndpointGraph, KnowledgeBase, KnowledgeGraph, Query, Solutions, open_graph
+from kgsparql.errors import InputError, LimitError
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.linking.label_index.lookup import EndpointLabels
@@ -25,7 +25,7 @@ from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.engines import WatchedGraph
 from tests.unit.hashed_embedder import HashedEmbedder
-from tests.world import DBR, FIXTURES, NOBEL, graph_of
+from tests.world import DBR, FIXTURES, NOBEL
 
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -123,7 +123,7 @@ def test_a_text_search_that_fails_leaves_the_names_as_they_are_written_and_says_
             linker = lookup(EndpointGraph(url, profile=EndpointProfile(has_union=True)), kind)  # type: ignore[arg-type]
             (link, *_) = linker.link("Where was Marie Curie born?")
             assert link.term == IRI(DBR + "Marie_Curie")
-            (note,) = [note for note in linker.notes([link]) if "text search" in note]
+            (note,) = [note for note in linker.search.notes if "text search" in note]
             assert url.split("/query", maxsplit=1)[0] in note
             assert said in note or kind == "wikibase:mwapi"
 
@@ -211,7 +211,7 @@ def test_a_text_search_finds_what_is_not_written_as_in_the_question(virtuoso_url
     linker = lookup(EndpointGraph(virtuoso_url), "bif:contains")
     for hostile in ("Who is O'Brien \"x' OR *\"?", "Marie' OR 'a*' } # Curie", "\\ ' AND NOT 'x'", "東京?"):
         linker.link(hostile)  # T1
-        assert linker.notes(()) == ()
+        assert linker.search.notes == ()
 
 
 def answered_by(data: str, *, refused: str = "no such") -> Fake:
@@ -245,24 +245,6 @@ def test_a_small_endpoint_is_read_whole_a_large_one_searched(nobel_url: str, mon
         graph = Counting(EndpointGraph(proxy.url))
         assert not is_read(graph)  # type: ignore[arg-type]
         assert [query.name for query in graph.asked] == [], "it is not tried again"
-
-
-def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back() -> None:
-    data = (
-        f'<http://e.org/Q1> <{LABEL}> "Zora Hurston" . :raw :shows <http://e.org/Q1> ; <{LABEL}> "Sugar in the Raw" .'
-    )
-    beside = graph_of(data + ' :shows rdfs:label "shows" .')
-    profile = EndpointProfile(has_union=True, has_many_labels=True)
-    fake = answered_by(f'<http://e.org/Q1> <{LABEL}> "Zora" .', refused="VALUES ?label")
-    knowledge = KnowledgeBase(FederatedGraph([fake.graph(profile=profile), beside]), embedder="none")
-    answer = knowledge.ask("What does Sugar in the Raw show?")
-    assert [note for note in answer.notes if "names were not looked up" in note]
-    assert [link.term.value.rpartition("/")[2] for link in answer.linked] == ["raw"]
-    assert [found.term.value for found in answer.answers] == ["http://e.org/Q1"]
-    twice = [fake.graph(profile=profile).changed(name=name) for name in ("one", "other")]
-    alone = KnowledgeBase(FederatedGraph(twice), embedder="none")
-    with pytest.raises(QueryError):
-        alone.find("Sugar in the Raw")
 
 
 def test_an_endpoint_without_properties_of_a_wikibase_is_asked_no_labels(nobel_url: str, tmp_path: Path) -> None:

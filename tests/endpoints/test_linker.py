@@ -90,7 +90,7 @@ def result(*ids: Any) -> dict[str, Any]:
 def linked(url: str, service: NameService, question: str, **more: Any) -> tuple[list[str], tuple[str, ...]]:
     linker = Linker(EndpointLabels(EndpointGraph(url, profile=profiled(service, **more))))
     links = linker.link(question)
-    return [link.term.value.rpartition("/")[2] for link in links], linker.notes(links)
+    return [link.term.value.rpartition("/")[2] for link in links], linker.search.notes
 
 
 def test_a_linker_that_is_named_in_a_profile_needs_no_index_and_one_request(people_at: str) -> None:
@@ -122,7 +122,7 @@ def test_redirects_of_a_linker_are_not_followed(people_at: str) -> None:
         profile = EndpointProfile(name="ours", has_union=True, linker_url=f"{server.url}/w/api.php")
         linker = Linker(EndpointLabels(EndpointGraph(people_at, profile=profile)))
         links = linker.link(UNKNOWN_NAME)
-        (note,) = linker.notes(links)
+        (note,) = linker.search.notes
     assert "302" in note
     assert [link.term.value for link in links] == ["http://e.org/w"]
 

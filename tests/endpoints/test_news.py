@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql import EndpointGraph, EndpointProfile, FederatedGraph, KnowledgeBase, open_graph
+from kgsparql import EndpointGraph, EndpointProfile, KnowledgeBase
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import reply
@@ -108,20 +108,6 @@ def test_a_check_that_fails_changes_nothing_and_is_not_repeated(server: str, cap
             assert asked(knowledge, BORN) == (usual[0], usual[1], 0)
         assert len(proxy.of(SUMS)) == 2
     assert (notes[said:], *capfd.readouterr()) == ([], "", "")
-
-
-def test_of_several_graphs_the_one_that_changed_is_read_again(server: str) -> None:
-    endpoint, clock = EndpointGraph(server, profile=PLAIN), Clock()
-    endpoint.clock = clock
-    library = FIXTURES / "identifiers" / "library.ttl"
-    knowledge = KnowledgeBase(FederatedGraph([open_graph(library), endpoint]), embedder="none")
-    assert asked(knowledge, ZORBLAX)[0] == ""
-    add(server)
-    rename(server)
-    clock.now = 600.0
-    assert asked(knowledge, TROGDOR)[0] == "Warsaw"
-    assert knowledge.indexes.index.exact(["trogdor quabble"])
-    assert knowledge.graph.members[0].name == str(library)
 
 
 def test_fresh_means_that_what_was_kept_is_not_used(server: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql import IRI, Answer, Budget, EndpointGraph, EndpointProfile, FederatedGraph, KnowledgeBase, open_graph
+from kgsparql import IRI, Answer, Budget, EndpointGraph, EndpointProfile, KnowledgeBase, open_graph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
-from kgsparql.rdf.vocabulary import SAME_AS
 from tests.endpoints.faults import reply
-from tests.endpoints.proxy import Fault, Plan, Proxy, Seen, first, hangs, sends
+from tests.endpoints.proxy import Fault, Plan, Proxy, Seen, hangs, sends
 from tests.world import FIXTURES
 
 SPRINGFIELDS = """
@@ -84,36 +83,6 @@ def test_E06_things_of_one_name_are_not_told_apart_without_time(served: dict[str
     assert answer.status == "answered"
 
 
-@pytest.mark.parametrize("fault", [hangs, REFUSED])
-def test_E22_equivalents_do_not_use_the_question_up(fault: Fault, served: dict[str, str], tmp_path: Path) -> None:
-    library = FIXTURES / "identifiers" / "library.ttl"
-    with Proxy(served["wikibase"], at(SAID_SAME, fault)) as proxy:
-        graph = open_graph([library, proxy.url], cache=False)
-        assert isinstance(graph, FederatedGraph)
-        knowledge = KnowledgeBase(graph, embedder="none")
-        knowledge.find("nothing")
-        answer = knowledge.ask("Who was the spouse of Marie Curie?", budget=Budget(max_seconds=8))
-    assert among(proxy.requests, SAID_SAME), "it was asked"
-    assert answer.answers[0].label == "Pierre Curie"
-    assert answer.status == "answered"
-    assert [note for note in answer.notes if note.startswith("looking for what graphs say is the same: ")]
-    assert not [note for note in answer.notes if "budget reached" in note]
-
-
-def test_equivalents_are_looked_for_at_who_replies(served: dict[str, str]) -> None:
-    """Where one does not say what is the same, the other still does."""
-    same = IRI("http://example.org/same")
-    curie = IRI("http://www.wikidata.org/entity/Q7186")
-    with Proxy(served["wikibase"], at(SAID_SAME, REFUSED)) as proxy:
-        local = kgsparql.open(FIXTURES / "identifiers" / "library.ttl", embedder="none").graph
-        local.store.update(  # type: ignore[attr-defined]
-            f"INSERT DATA {{ {same} {SAME_AS} {curie} ; <http://e.org/p> <http://e.org/x> . }}"
-        )
-        both = KnowledgeBase(FederatedGraph([local, open_graph(proxy.url, cache=False)]), embedder="none")
-        answer = both.ask("Who was the spouse of Marie Curie?", entities=[curie])
-    assert same in {link.term for link in answer.linked}
-
-
 COUNTED = "How many laureates studied at the University of Göttingen?"
 
 
@@ -153,40 +122,3 @@ WIKIBASE, LIBRARY = (FIXTURES / "identifiers" / f"{name}.ttl" for name in ("wiki
 FAILS = sends(reply(b"sorry", status="500 Internal Server Error", type="text/plain"))
 WRITTEN = "What was written by Marie Curie?"
 VIAF = IRI("http://www.wikidata.org/prop/direct/P214")
-
-
-def test_E03_a_failure_before_the_first_question_is_not_one_of_the_second(wikibase: str) -> None:
-    with Proxy(wikibase, first(FAILS, only="ExternalId")) as proxy:
-        knowledge = kgsparql.open(LIBRARY, proxy.url, embedder="none", cache=False)
-        before = knowledge.session(WRITTEN, kgsparql.AskOptions())
-        after, later = (knowledge.ask(WRITTEN) for _ in range(2))
-        assert len(proxy.of("ExternalId")) == 2
-        assert VIAF in knowledge.session(WRITTEN, kgsparql.AskOptions()).graph.ignored.terms
-    assert [note for note in before.notes.texts if "names that only it knows are not found" in note]
-    assert after.linked[0].label == "Marie Curie"
-    assert after.answers[0].label == "laboratory notebooks"
-    assert not [note for note in after.notes if proxy.url in note]
-    assert later.answers == after.answers
-
-
-def test_E03_as_long_as_names_are_missing_every_answer_says_so(wikibase: str) -> None:
-    with Proxy(wikibase, first(then=FAILS, only="?entity ?predicate ?text")) as proxy:
-        graph = FederatedGraph([open_graph(LIBRARY), EndpointGraph(proxy.url)])
-        knowledge = KnowledgeBase(graph, embedder="none")
-        answers = [knowledge.ask("Where are the laboratory notebooks kept at?") for _ in range(2)]
-        proxy.plan = None
-        answers.append(knowledge.ask("Where are the laboratory notebooks kept at?"))
-        found = knowledge.find("Marie Curie")
-    told = [[note for note in answer.notes if "names that only it knows are not found" in note] for answer in answers]
-    assert [len(lines) for lines in told] == [1, 1, 0]
-    assert told[0][0].startswith(proxy.url)
-    assert found[0].term == IRI("http://www.wikidata.org/entity/Q7186")
-
-
-def test_names_that_were_read_are_not_read_again_for_those_of_another_graph(wikibase: str) -> None:
-    with Proxy(wikibase) as whole, Proxy(wikibase, first(FAILS, FAILS, only="?entity ?predicate ?text")) as other:
-        graph = FederatedGraph([EndpointGraph(whole.url), EndpointGraph(other.url)])
-        knowledge = KnowledgeBase(graph, embedder="none")
-        for _ in range(3):
-            knowledge.session(WRITTEN, kgsparql.AskOptions())
-        assert len(other.of("?entity ?predicate ?text")) == len(whole.of("?entity ?predicate ?text")) + 2 > 2

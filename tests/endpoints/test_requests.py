@@ -10,19 +10,17 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql import Budget, EndpointGraph, EndpointProfile, FederatedGraph, KgsparqlError, OxigraphGraph, Query, Usage
-from kgsparql.errors import BudgetExceededError, EndpointError, EndpointTimeoutError, InputError
-from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql import Budget, EndpointGraph, EndpointProfile, KgsparqlError, Query, Usage
+from kgsparql.errors import BudgetExceededError, EndpointTimeoutError, InputError
 from kgsparql.graphs.protocol.request import SparqlRequest, built_request
 from kgsparql.http.address import Address
 from kgsparql.http.connections import NetworkTransport
 from kgsparql.http.transport import HttpRequest
 from tests.endpoints.faults import SELECT_JSON, FaultServer, answering, reply, results
-from tests.endpoints.proxy import Exchange, Fault, Proxy, hangs, sends
+from tests.endpoints.proxy import Exchange, Fault, hangs, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import metered
 
@@ -99,28 +97,14 @@ def test_several_threads_ask_at_once() -> None:
         assert [len(future.result()) for future in selected] == [2] * 4
 
 
-def test_the_time_of_a_question_ends_what_several_graphs_are_asked_for_it() -> None:
-    own = OxigraphGraph(pyoxigraph.Store(), name="own", fingerprint="0")
-
-    def with_own(server: Proxy, max_seconds: float) -> MeteredGraph:
-        graph = FederatedGraph([own, EndpointGraph(server.url)])
-        return MeteredGraph(graph, Usage(Budget(max_seconds=max_seconds)), lambda _: None)
-
+def test_the_time_of_a_question_ends_what_is_asked_for_it() -> None:
     with FaultServer(hangs) as server:
-        both = with_own(server, 0.5)
-        for graph in (both, both.members[1]):
-            with pytest.raises(BudgetExceededError):
-                graph.select(ALL)
-        assert both.failures == (), "it was the question's own time"
+        graph = metered(EndpointGraph(server.url), budget=Budget(max_seconds=0.5))
+        with pytest.raises(BudgetExceededError):
+            graph.select(ALL)
     with FaultServer(results()) as server:
-        assert len(metered(EndpointGraph(server.url), budget=Budget(max_seconds=0.0)).unlimited().select(ALL)) == 2
-        both = with_own(server, 0.0)
-        for graph in (both, both.members[1]):
-            assert len(graph.unlimited().select(ALL)) == 2, "work owed to the reader is not bound by it"
-        (gone,) = (member for member in both.members if member.name != "own")
-    with pytest.raises(EndpointError):
-        gone.unlimited().select(Query("other", "SELECT ?s { ?s ?p 4711 }"))
-    assert len(both.failures) == 1, "each member tells the whole"
+        graph = metered(EndpointGraph(server.url), budget=Budget(max_seconds=0.0))
+        assert len(graph.unlimited().select(ALL)) == 2, "work owed to the reader is not bound by it"
 
 
 def test_a_graph_of_one_question_ends_with_it_and_shares_what_was_found() -> None:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
-from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, Triple
+from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, OxigraphGraph, Triple
 from kgsparql.errors import InputError
-from kgsparql.exploration import shortest_paths, walk_ends, walk_ways
+from kgsparql.exploration import neighbours, predicates, shortest_paths, walk_ends, walk_ways
+from kgsparql.exploration.neighbourhood import mediated_paths
 from kgsparql.exploration.predicate_paths import paths_of_several
-from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Walk
+from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Step, Walk
+from kgsparql.rdf.vocabulary import UNWALKED, Naming
 from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, multigraphs, predicate_paths
 from tests.deep import examples
 from tests.engines import CountingGraph, engine_from_quads
@@ -248,3 +250,33 @@ def test_walks_are_bounded_and_say_so_and_may_end_at_a_blank_node() -> None:
     (ends,), (ways,) = walk_ends(graph, [to_blank]), walk_ways(graph, [to_blank], [None])
     assert [type(end) for end in ends.items] == [IRI, BlankNode]
     assert tuple(way.path.end for way in ways.items) == ends.items
+
+
+class Named(OxigraphGraph):
+    """A graph whose profile says by which predicates it names things."""
+
+    @property
+    def naming(self) -> Naming:
+        return Naming(labels=(ex("called"),))
+
+
+def test_label_predicates_of_a_graphs_own_are_not_walked() -> None:
+    """As the known ones are not, in whatever way a graph is walked."""
+    plain = graph_of(
+        ":a :called :n ; :knows :b . :b :called 'B' ; :knows [ :called 'it' ; :knows :c ] . :c :called :n ."
+    )
+    named = Named(plain.store, name="named", fingerprint="named")
+    steps = [count.step for count in predicates(named, [ex("a"), ex("b")]).items]
+    groups = neighbours(named, [ex("a"), ex("b")]).items
+    walked = [path.property_path for group in groups for path in group.mediated]
+    paths = predicate_paths(named, ex("a"), max_hops=3).items
+    through, _ = mediated_paths(named, [(ex("b"), Step(ex("knows")))], direction="both", skip=UNWALKED)
+    walked += [path.property_path for some in through.values() for path in some]
+    met = {step.predicate for step in (*steps, *(g.step for g in groups), *(s for path in walked for s in path.steps))}
+    assert met | {step.predicate for path in paths for step in path.path.steps} <= {ex("knows")}
+    assert walked, "what is behind the blank node is found"
+    (shortest,) = shortest_paths(named, ex("a"), ex("c")).items
+    assert {step.predicate for step in shortest.property_path.steps} == {ex("knows")}, "not by the name of both"
+    by_name = predicates(named, [ex("a")], skip=()).items
+    assert ex("called") in {count.step.predicate for count in by_name}, "unless everything is asked for"
+    assert ex("called") in {count.step.predicate for count in predicates(plain, [ex("a")]).items}

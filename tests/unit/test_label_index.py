@@ -21,8 +21,7 @@ import kgsparql
 from kgsparql import OxigraphGraph, open_graph
 from kgsparql.errors import CancelledError, DiskFullError, OptionError, StoreError, StoreLockedError
 from kgsparql.linking.graph_indexes import KEEP_EVERY, build_label_index, index_directory, label_index, open_label_index
-from kgsparql.linking.label_index.combined import CombinedLabels, LabelSearch
-from kgsparql.linking.label_index.packed import PackedLabels
+from kgsparql.linking.label_index.packed import LabelsWithMore, PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.passages import PASSAGES
@@ -173,29 +172,28 @@ def row(text: str) -> LabelRow:
     return LabelRow(f"http://e.org/{text}", text, normalised(text))
 
 
-def test_the_layers_of_a_graph_are_searched_as_one() -> None:
+def test_names_beside_the_labels_of_a_graph_are_searched_with_them() -> None:
     first = PackedLabels.of([row("Ann Lee"), row("Bob")])
-    second = PackedLabels.of([row("Ann Lee"), row("Ann Lea"), row("Cy")])
-    joined = CombinedLabels((first, second))
+    joined = LabelsWithMore(first, [row("Ann Lee"), row("Ann Lea"), row("Cy")])
     assert [r.text for r in joined.exact(["ann lee", "cy"])] == ["Ann Lee", "Cy"]
     assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
     assert len(joined.with_words(["ann"], limit=1)) == 1
     assert joined.like("bobb", limit=3)[0].text == "Bob"
     vocabulary = joined.vocabulary
     assert ([*map(vocabulary.count, ("ann", "bob", "nobody"))], vocabulary.labels) == ([3, 1, 0], 5)
-    assert joined.embedder is None
+    assert joined.for_text("Ann", ()).vocabulary.labels == joined.offline().vocabulary.labels == 5
     twice = [LabelRow("http://e.org/a", "Ann", "ann", degree=degree) for degree in (2, 3)]
-    other = CombinedLabels(tuple(PackedLabels.of([own]) for own in twice))
+    other = LabelsWithMore(PackedLabels.of(twice[:1]), twice[1:])
     assert [(own.iri[-1], own.degree) for own in other.exact(["ann"])] == [("a", 5)]
     assert joined.nearest(np.ones((2, 3), dtype=np.float32), limit=4) == [[], []]
 
 
 @pytest.fixture(params=["memory", "file"])
-def search(request: pytest.FixtureRequest, kept: PackedLabels) -> LabelSearch:
+def search(request: pytest.FixtureRequest, kept: PackedLabels) -> PackedLabels:
     return kept if request.param == "file" else PackedLabels.of(read_labels(graph_of(PLACES)))
 
 
-def test_T13_keys_are_found_exactly_and_are_data(search: LabelSearch) -> None:
+def test_T13_keys_are_found_exactly_and_are_data(search: PackedLabels) -> None:
     found = search.exact(["bonn", "nyc", "no such"])
     assert [(row.text, row.language) for row in found] == [("Bonn", "de"), ("Bonn", "en"), ("NYC", "")]
     assert search.exact([]) == search.exact(["x' OR 1=1 --", "') OR ('1'='1", "\\' OR 1=1", "%", "*"]) == []
@@ -204,7 +202,7 @@ def test_T13_keys_are_found_exactly_and_are_data(search: LabelSearch) -> None:
     assert [row.text for row in search.exact(["eugene o neill"])] == ["Eugene O'Neill"]
 
 
-def test_words_and_parts_of_words(search: LabelSearch) -> None:
+def test_words_and_parts_of_words(search: PackedLabels) -> None:
     assert search.with_words(["city", "york"], limit=2)[0].text == "New York City"
     for typed in ("euegne oneil", "o'neill"):
         assert [row.text for row in search.like(typed, limit=1)] == ["Eugene O'Neill"]

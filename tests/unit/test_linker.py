@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from kgsparql import IRI, LinkedEntity, Mention, OxigraphGraph, PropertyPath, open_graph
 from kgsparql.answering.path_scoring import WEIGHTS, KindedPath, Start, path_features, score_paths
 from kgsparql.linking.graph_indexes import build_label_index
-from kgsparql.linking.label_index.combined import LabelSearch
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelRow
@@ -346,14 +345,14 @@ def test_all_texts_within_the_distance_are_found(texts: set[str], text: str, edi
 
 
 @pytest.fixture(params=["memory", "file"])
-def search(request: pytest.FixtureRequest, tmp_path: Path) -> LabelSearch:
+def search(request: pytest.FixtureRequest, tmp_path: Path) -> PackedLabels:
     graph = graph_of(FILMS)
     if request.param == "memory":
         return PackedLabels.of(read_labels(graph))
     return build_label_index(graph, tmp_path / "index", embedder=None)
 
 
-def test_a_letter_wrong_or_two_in_a_long_name(search: LabelSearch) -> None:
+def test_a_letter_wrong_or_two_in_a_long_name(search: PackedLabels) -> None:
     names_linker = Linker(search)
     for typed in ("Incepton", "Inceptoin", "Incepption", "Nception", "Imception"):
         assert names_linker.find(typed)[0].label == names_linker.find(typed.lower())[0].label == "Inception"
@@ -361,7 +360,7 @@ def test_a_letter_wrong_or_two_in_a_long_name(search: LabelSearch) -> None:
     assert names_linker.find("Inseptiom")[0].label == "Inception"
 
 
-def test_what_is_spelled_right_is_no_other_word(search: LabelSearch) -> None:
+def test_what_is_spelled_right_is_no_other_word(search: PackedLabels) -> None:
     names_linker = Linker(search)
     for asked, expected in (("Faust", ["Faust"]), ("Fausta", ["Fausta"]), ("Use", []), ("Upp", []), ("Ram", [])):
         linked = names_linker.link(f"Who directed {asked}?")

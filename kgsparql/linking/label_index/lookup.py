@@ -135,8 +135,9 @@ class EndpointLabels(FoundLabels):
                 self._texts[text, languages] = self._found_labels(text, languages)
             return self._texts[text, languages]
 
-    def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - a search that failed is said anyway
-        """Say how a text search failed, and what was done instead."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How a text search failed, and what was done instead."""
         instead = "labels are found only if they are written as in the question"
         if other := self._next_search():
             instead = f"names are looked up by {other}"

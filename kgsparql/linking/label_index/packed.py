@@ -8,8 +8,9 @@ import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property, lru_cache, partial
-from itertools import count, groupby
+from itertools import chain, count, groupby
 from operator import attrgetter
 from typing import Any, BinaryIO, cast
 
@@ -28,7 +29,7 @@ from kgsparql.linking.label_index.search import (
     term_scores,
     type_stems,
 )
-from kgsparql.linking.words import trigrams, words
+from kgsparql.linking.words import in_turn, trigrams, words
 from kgsparql.models.embedding import Embedder, Floats
 from kgsparql.rdf.terms import Json, normalised, zip_equal
 
@@ -41,6 +42,7 @@ _LENGTH_BYTES = 8  # of the length at the end
 _LINE_END = 10
 _PARTS = ("starts", "lengths", "hashes", "order", "owners", "first owners", "sizes of owners")  # beside the texts
 _SAME_SCORE = 1e-8  # scores that differ less are equal, but for the order in which they were summed
+_ROLES = ("label", "alternative", "derived")  # the best first
 _QUOTED = json.encoder.encode_basestring
 
 
@@ -83,8 +85,9 @@ class PackedLabels:
         """Return the search to use for one text; an endpoint is asked here for all labels that the text may name."""
         return self
 
-    def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
-        """Say what the reader of an answer should know about the search."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of an answer should know about the search."""
         return ()
 
     def rows(self) -> Iterator[LabelRow]:
@@ -150,6 +153,86 @@ class PackedLabels:
         """Embed the texts, which are few."""
         texts = sorted({row.text for row in self.rows()})
         return texts, cast("Embedder", self.embedder).embed(texts)
+
+
+class LabelsWithMore(PackedLabels):
+    """Labels of a graph, and more names of its things beside them, searched as one; a name that both have is one row.
+
+    A name that one has only from an IRI is left out of a search in which the other gives a label.
+    """
+
+    def __init__(self, labels: PackedLabels, more: Iterable[LabelRow]) -> None:
+        super().__init__(packed_bytes(more))
+        self.labels = labels
+
+    def _beside(self, labels: PackedLabels) -> LabelsWithMore:
+        other = copy(self)
+        other.labels = labels
+        return other
+
+    def with_graph(self, graph: KnowledgeGraph) -> LabelsWithMore:
+        """See :meth:`PackedLabels.with_graph`."""
+        return self._beside(self.labels.with_graph(graph))
+
+    def offline(self) -> LabelsWithMore:
+        """See :meth:`PackedLabels.offline`."""
+        return self._beside(self.labels.offline())
+
+    def for_text(self, text: str, languages: tuple[str, ...]) -> LabelsWithMore:
+        """See :meth:`PackedLabels.for_text`."""
+        return self._beside(self.labels.for_text(text, languages))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """See :attr:`PackedLabels.notes`."""
+        return self.labels.notes
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """See :meth:`PackedLabels.vocabulary`."""
+        one, more = self.labels.vocabulary, super().vocabulary
+        return Vocabulary(
+            lambda word: one.count(word) + more.count(word), one.labels + more.labels,
+            one.type_stems | more.type_stems, one.capitals_tell or more.capitals_tell,
+        )  # fmt: skip
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """See :meth:`PackedLabels.exact`."""
+        found = _without_repeats([*self.labels.exact(keys), *super().exact(keys)])
+        return sorted(found, key=lambda row: (row.key, row))
+
+    def with_words(self, wanted: Collection[str], *, limit: int) -> list[LabelRow]:
+        """See :meth:`PackedLabels.with_words`."""
+        found = self.labels.with_words(wanted, limit=limit), super().with_words(wanted, limit=limit)
+        return _without_repeats(in_turn(found))[:limit]
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """See :meth:`PackedLabels.like`."""
+        return _without_repeats(in_turn((self.labels.like(key, limit=limit), super().like(key, limit=limit))))[:limit]
+
+    def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
+        """See :meth:`PackedLabels.near`."""
+        found = (one(text, edits=edits, words=words) for one in (self.labels.near, super().near))
+        return nearest_first(text, chain(*found))
+
+    def nearest(self, vectors: Floats, *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """See :meth:`PackedLabels.nearest`; the names beside the labels have no vectors."""
+        return self.labels.nearest(vectors, limit=limit)
+
+
+def _without_repeats(rows: Iterable[LabelRow]) -> list[LabelRow]:
+    """Return rows, each name of a thing once: with the first kind and the best role, and degrees added up."""
+    all_rows = list(rows)
+    kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
+    named = {row.iri for row in all_rows if row.role != "derived"}
+    merged = dict[tuple[str, ...], LabelRow]()
+    for row in all_rows:
+        if row.role != "derived" or row.iri not in named:
+            same = row.iri, row.text, row.key, row.language
+            known = merged.get(same, row._replace(degree=0))
+            role, kind = min(row.role, known.role, key=_ROLES.index), kinds.get(row.iri, row.kind)
+            merged[same] = row._replace(role=role, degree=row.degree + known.degree, kind=kind)
+    return list(merged.values())
 
 
 def nearest_texts(vectors: Floats, texts: Sequence[str], matrix: Floats, limit: int) -> list[list[tuple[str, float]]]:

@@ -16,26 +16,24 @@ export function evidencePart({ answer }, light) {
 function piece(item, light, answer) {
   const facts = item.triples.length && item.kind !== "passage" ? triples(item.triples) : el("p", {}, item.text);
   const document = item.source ? el("p", { class: "quiet" }, item.source.document) : "";
-  const graphs = new Set(item.triples.flatMap((one) => one.sources.map((source) => source.graph)));
   const states = new Set(item.triples.map((one) => one.verified));
   const checked = !item.triples.length ? "" : states.has(false) ? "✗ not found" : states.has(null) ? "– not checkable" : "✓ found again";
-  const queries = item.queries.length ? item.queries : item.query ? [{ query: item.query }] : [];
   return el("li", { class: "piece", data: { markers: item.marker }, onmouseenter: () => light([item.marker]), onmouseleave: () => light([]) },
-    el("p", { class: "head quiet" }, el("span", { class: "marker" }, item.marker), " ", el("span", { class: "checked" }, checked), answer.graphs.length > 1 && [...graphs].map((graph) => [" ", name(graph)])),
-    facts, document, item.cuts.map((cut) => el("p", { class: "note" }, cut)), queries.length > 0 && queriesPart(item.marker, queries));
+    el("p", { class: "head quiet" }, el("span", { class: "marker" }, item.marker), " ", el("span", { class: "checked" }, checked)),
+    facts, document, item.cuts.map((cut) => el("p", { class: "note" }, cut)), item.query && queryPart(item.marker, item.query));
 }
 
 const triples = (all) => [el("ul", { class: "triples" }, all.slice(0, TRIPLES).map(triple)),
   all.length > TRIPLES && el("details", {}, el("summary", {}, `${all.length - TRIPLES} more`), el("ul", { class: "triples" }, all.slice(TRIPLES).map(triple)))];
 
-function queriesPart(marker, queries) {
-  const figures = () => (part.open && part.children.length === 1 ? put(part, queries.map(queryFigure)) : part);
-  const part = el("details", { class: "query", ontoggle: figures }, el("summary", { "aria-label": `SPARQL of ${marker}` }, "SPARQL"));
+function queryPart(marker, query) {
+  const figure = () => (part.open && part.children.length === 1 ? put(part, queryFigure(query)) : part);
+  const part = el("details", { class: "query", ontoggle: figure }, el("summary", { "aria-label": `SPARQL of ${marker}` }, "SPARQL"));
   return part;
 }
 
-function queryFigure({ source, query }) {
-  const tools = el("figcaption", {}, source ? name(source) : "", " ", copyButton(() => query), " ");
+function queryFigure(query) {
+  const tools = el("figcaption", {}, copyButton(() => query), " ");
   const isServed = !document.getElementById("open-sparql").hidden;
   if (isServed) tools.append(button("Open in the SPARQL box", () => box(query).catch((error) => tools.append(troubleOf(error)))));
   return el("figure", {}, tools, el("pre", { tabindex: 0 }, query));
