@@ -213,9 +213,7 @@ class ModelOptions:
 class LimitOptions:
     """What one question may cost."""
 
-    max_queries: Annotated[
-        int | None, _limit_option("--max-queries", "SPARQL queries of the method.", min=0)
-    ] = 500
+    max_queries: Annotated[int | None, _limit_option("--max-queries", "SPARQL queries of the method.", min=0)] = 500
     max_seconds: Annotated[float | None, _limit_option("--max-seconds", "Seconds per question.", min=0)] = 120
     max_calls: Annotated[int | None, _limit_option("--max-calls", "Model calls per question.", min=0)] = None
     max_tokens: Annotated[int | None, _limit_option("--max-tokens", "Tokens per question.", min=0)] = None
