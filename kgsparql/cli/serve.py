@@ -100,7 +100,7 @@ def serve(
         datasets = [*(how.dataset or ()), *(graph.kg or ()), named]
         datasets += [] if served.graph.is_remote else [Path(named).absolute().as_uri()]
         app = ServedPage(
-            served, asking, KeptRuns(cache_directory() / FOLDER), log=log, queries=queries,
+            served, asking, KeptRuns(cache_directory() / FOLDER), queries, log=log,
             workers=how.workers, datasets=dict.fromkeys(datasets),
         ).app  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)

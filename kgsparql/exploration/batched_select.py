@@ -231,8 +231,10 @@ def selected(graph: KnowledgeGraph, query: Query, *, is_whole: Callable[[Solutio
     if all(whole(solution) for solution in found):
         return found
     parts = [graph.select(arm) for arm in query.arms]
-    solutions = tuple(solution for part in parts for solution in part)
-    return Solutions.together(parts, variables=found.variables, solutions=solutions)
+    return Solutions(
+        found.variables, tuple(chain(*parts)), cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
+        invalid=sum(part.invalid for part in parts), left_out=sum(part.left_out for part in parts),
+    )  # fmt: skip
 
 
 def far_end(solution: Solution) -> tuple[Direction, Term]:

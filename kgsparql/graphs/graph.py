@@ -66,17 +66,6 @@ class Solutions:
     invalid: int = 0
     left_out: int = 0
 
-    @classmethod
-    def together(
-        cls, parts: Sequence[Solutions], *, variables: tuple[str, ...], solutions: tuple[Solution, ...]
-    ) -> Solutions:
-        """Make solutions of those of several results; what is missing in any of these is missing."""
-        return cls(
-            variables, solutions, cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
-            invalid=sum(part.invalid for part in parts),
-            left_out=sum(part.left_out for part in parts),
-        )  # fmt: skip
-
     @property
     def complete(self) -> bool:
         """Tell whether nothing is missing."""

@@ -141,15 +141,15 @@ class ServedPage:
 
     :param asking: how questions are asked, unless the page says otherwise.
     :param log: where questions are logged, ``None`` logs nothing.
-    :param queries: run those of a SPARQL endpoint beside the page; ``None`` has none.
+    :param queries: run those of the SPARQL endpoint beside the page.
     :param datasets: what a client of TEXT2SPARQL may call the graph.
     """
 
     knowledge: KnowledgeBase
     asking: AskOptions
     kept: KeptRuns
+    queries: BoundedQueries
     log: QuestionLog | None = None
-    queries: BoundedQueries | None = None
     workers: int = 4
     datasets: Collection[str] = ()
 
@@ -170,7 +170,7 @@ class ServedPage:
         served = [
             *(Route(path, send) for path, send in sent.items()), HEALTH,
             Route("/api/ask", self.ask, methods=["POST"]), Route(run, self.stop, methods=["DELETE"]),
-            Mount("/static", StaticFiles(directory=STATIC)), *map(sparql_route, [self.queries] if self.queries else ()),
+            Mount("/static", StaticFiles(directory=STATIC)), sparql_route(self.queries),
         ]  # fmt: skip
         handlers: Any = {KgsparqlError: _error_response, HTTPException: _no_such_request}
         self.app = Starlette(routes=served, lifespan=self._app_lifespan, exception_handlers=handlers)
@@ -233,7 +233,7 @@ class ServedPage:
     async def graph(self, _: Request) -> Response:
         """Send what the page says of the graph, and what may be asked."""
         assert self._about is not None  # noqa: S101 - made when the application starts
-        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": self.queries is not None})
+        return JSONResponse(await asyncio.shield(self._about))
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""

@@ -16,6 +16,7 @@ from kgsparql.cli import app
 from kgsparql.retrievers._trial import Trial, bundled
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import KeptRuns
+from kgsparql.serving.sparql import BoundedQueries
 from tests.deep import DEEP
 from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts, unquoted
 from tests.model_server import ModelServer
@@ -137,7 +138,7 @@ def liar(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Lan
 
 
 def test_on_the_page(nobel: KnowledgeBase, tmp_path: Path, liar: LanguageModel) -> None:
-    page = ServedPage(nobel, AskOptions(model=liar, prose=True), KeptRuns(tmp_path))
+    page = ServedPage(nobel, AskOptions(model=liar, prose=True), KeptRuns(tmp_path), BoundedQueries(nobel))
     with TestClient(page.app) as client:
         run = client.post("/api/ask", json={"question": BORN}).json()["id"]
         client.get(f"/api/runs/{run}/events")

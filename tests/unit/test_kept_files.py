@@ -36,6 +36,7 @@ from kgsparql.models.embedders import VectorStore
 from kgsparql.resources import cache_directory
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns
+from kgsparql.serving.sparql import BoundedQueries
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.response_cache import ResponseCache
 from tests.deep import DEEP
@@ -355,7 +356,7 @@ def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_pat
     """It was told to be a bug in kgsparql, and lost: it may have cost money."""
     (tmp_path / "runs").touch()
     knowledge, asking = kgsparql.open(NOBEL, embedder="none"), AskOptions(model=None)
-    page = ServedPage(knowledge, asking, KeptRuns(tmp_path / "runs"))
+    page = ServedPage(knowledge, asking, KeptRuns(tmp_path / "runs"), BoundedQueries(knowledge))
     run = AskedRun("Where was Marie Curie born?", asking, {})
     frozen = page.freeze(run, knowledge.ask(run.question, model=None))
     assert "Warsaw" in frozen["answer"]["text"]
@@ -365,7 +366,7 @@ def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_pat
 
 
 def test_a_run_of_the_version_before_is_shown_without_drawing(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
-    page = ServedPage(nobel, AskOptions(model=None), kept := KeptRuns(tmp_path))
+    page = ServedPage(nobel, AskOptions(model=None), kept := KeptRuns(tmp_path), BoundedQueries(nobel))
     frozen = page.freeze(AskedRun("Where was Marie Curie born?", AskOptions(), {}), nobel.ask("Where was Curie born?"))
     kept.put("a" * 32, frozen)
     kept.put("b" * 32, {**frozen, "drawing": {"nodes": [], "edges": [], "left_out": 0}})

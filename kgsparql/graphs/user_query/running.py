@@ -72,8 +72,7 @@ class GraphQueries:
         if isinstance(graph, EndpointGraph):
             return _run_on_endpoint(graph, query, timeout_s, BoundedLines(max_rows, max_bytes), cancel)
         if not isinstance(graph, OxigraphGraph):
-            hint = "load the graphs into one store (kgsparql load), or name one of them alone"
-            raise InputError("a query of your own runs on one store or one endpoint", hint=hint)
+            raise InputError("a query of your own runs on files, a store or an endpoint", hint="open the graph as one")
 
         def look_up_time() -> None:
             if cancel is not None and cancel.is_set():

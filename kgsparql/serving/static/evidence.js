@@ -34,8 +34,7 @@ function queryPart(marker, query) {
 
 function queryFigure(query) {
   const tools = el("figcaption", {}, copyButton(() => query), " ");
-  const isServed = !document.getElementById("open-sparql").hidden;
-  if (isServed) tools.append(button("Open in the SPARQL box", () => box(query).catch((error) => tools.append(troubleOf(error)))));
+  tools.append(button("Open in the SPARQL box", () => box(query).catch((error) => tools.append(troubleOf(error)))));
   return el("figure", {}, tools, el("pre", { tabindex: 0 }, query));
 }
 

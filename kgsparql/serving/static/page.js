@@ -114,7 +114,6 @@ async function about() {
   for (const id of ["method", "beside"]) {
     at(id).append(...graph.methods.map((method) => el("option", { value: method }, method.replaceAll("_", " "))));
   }
-  at("open-sparql").hidden = !graph.has_sparql;
   at("model-choice").hidden = !graph.model;
   at("model-choice").title = graph.model_use || "";
   put(at("model"), "write with ", name(graph.model));
