@@ -307,10 +307,13 @@ def test_a_query_that_finds_nothing_says_why_beside_its_result(run: Run) -> None
     assert run("query", "ASK { ?s a dbo:City }", "-k", NOBEL).stderr == ""
 
 
-def test_a_query_over_several_graphs_says_what_to_do(run: Run, tmp_path: Path) -> None:
+def test_a_store_beside_another_graph_is_one_line_that_says_what_to_do(run: Run, tmp_path: Path) -> None:
     assert run("load", NOBEL, "--store", tmp_path / "S").exit_code == 0
-    done = run("query", "ASK {}", "-k", NOBEL, "-k", tmp_path / "S")
-    assert (done.exit_code, "load the graphs into one store" in done.stderr) == (2, True)
+    for command in (("query", "ASK {}"), ("ask", "Who?"), ("info",)):
+        done = run(*command, "-k", NOBEL, "-k", tmp_path / "S")
+        told = f"error: {tmp_path / 'S'}: a store or an endpoint is asked alone, with no graph beside it"
+        assert (done.exit_code, done.stderr.splitlines()[0]) == (2, told)
+        assert "load all files into one store (kgsparql load FILES --store S)" in done.stderr
 
 
 def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path) -> None:

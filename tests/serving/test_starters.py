@@ -89,7 +89,6 @@ def test_classes_and_properties_are_not_asked_about() -> None:
         store.remove(quad)
 
 
-def test_endpoints_are_left_alone_and_beside_a_file(tmp_path: Path) -> None:
+def test_endpoints_are_left_alone(tmp_path: Path) -> None:
     with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
         assert example_questions(kgsparql.open(url, embedder="none")) == ()
-        assert example_questions(kgsparql.open(NOBEL, url, embedder="none")) == ()
