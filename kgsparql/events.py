@@ -54,7 +54,6 @@ class QuestionRead(Event):
 class QueryRun(Event):
     """A query was answered."""
 
-    graph: str = ""
     name: str = ""
     text: str = ""
     solutions: int = 0
@@ -70,7 +69,6 @@ class PathsSearched(Event):
     :param paths: how many of these there are.
     """
 
-    graph: str = ""
     start: str = ""
     end: str = ""
     what: str = "paths"

@@ -180,15 +180,14 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             )
             for term in given:
                 check_mentioned(graph, term)
-            lines = graph.notes  # of an endpoint: the first look at it is no query of the question
-            if graph.is_remote:  # likewise; then nobody looks for named graphs again where there are none
+            if graph.is_remote:  # no query of the question; nobody looks for named graphs again where there are none
                 _ = graph.profile.has_many_labels or graph.shared().may_repeat_triples
         except BudgetExceededError as error:
             raise _over_before_asking(error, graph.name) from error
         usage.begin_asking(is_remote=asked.is_remote)
         metered = MeteredGraph(asked, usage, numbered(asking.emit, lambda: usage.seconds), ignored=ignored)
         notes = Notes(metered)
-        notes.extend(Note("graph", line) for line in lines)
+        notes.extend(Note("graph", line) for line in asked.notes)
         notes.extend([Note("source", source.told)] if source.question else [])
         session = Session(
             question=source.question or text, asked_as=text if source.question else "",
@@ -219,8 +218,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             elif usage.cancel.is_set():
                 raise CancelledError("stopped")
         try:
-            if graph.is_remote:
-                _ = graph.notes, with_labels and graph.fingerprint  # what is kept is of that
+            if graph.is_remote and with_labels:
+                _ = graph.fingerprint  # what is kept is of that
             ignored = self._ignored_of(graph.shared())
             if self._is_empty_graph(graph.shared()):
                 raise empty_graph_error(graph)

@@ -147,7 +147,7 @@ class MeteredGraph(KnowledgeGraph):
             self.cut_short.append(solutions.missing)
         self.emit(
             QueryRun(
-                graph=self.name, name=query.name, text=query.text, solutions=len(solutions),
+                name=query.name, text=query.text, solutions=len(solutions),
                 complete=solutions.complete, seconds=round(time.perf_counter() - began, 6),
             )
         )  # fmt: skip
@@ -163,7 +163,7 @@ class MeteredGraph(KnowledgeGraph):
         return view if self.is_shared else replace(view, report=self._count_search)
 
     def _count_search(self, search: PathsSearched) -> None:
-        self.emit(replace(search, graph=self.name))
+        self.emit(search)
         self.usage.after_query(search.paths, in_grace=not self.limited)
 
 
