@@ -312,7 +312,7 @@ def test_a_store_beside_another_graph_is_one_line_that_says_what_to_do(run: Run,
     for command in (("query", "ASK {}"), ("ask", "Who?"), ("info",)):
         done = run(*command, "-k", NOBEL, "-k", tmp_path / "S")
         told = f"error: {tmp_path / 'S'}: a store or an endpoint is asked alone, with no graph beside it"
-        assert (done.exit_code, done.stderr.splitlines()[0]) == (2, told)
+        assert (done.exit_code, done.stderr.splitlines()[0]) == (2, f"{told} [E_INPUT]")
         assert "load all files into one store (kgsparql load FILES --store S)" in done.stderr
 
 

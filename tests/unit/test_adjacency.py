@@ -232,7 +232,6 @@ def test_graphs_that_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     store.load(CHAIN.encode(), ox.RdfFormat.TURTLE)
     directory, file = store_of(tmp_path), tmp_path / "store.ttl"
     assert kgsparql.open(store, embedder="none").index_paths() == 0  # its owner may change it
-    assert kgsparql.open(file, directory, embedder="none").index_paths() == 0
     built(open_store(directory))
     assert open_store(directory).adjacency_view() is not None
     monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1_000)
