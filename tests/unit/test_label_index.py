@@ -182,9 +182,6 @@ def test_names_beside_the_labels_of_a_graph_are_searched_with_them() -> None:
     vocabulary = joined.vocabulary
     assert ([*map(vocabulary.count, ("ann", "bob", "nobody"))], vocabulary.labels) == ([3, 1, 0], 5)
     assert joined.for_text("Ann", ()).vocabulary.labels == joined.offline().vocabulary.labels == 5
-    twice = [LabelRow("http://e.org/a", "Ann", "ann", degree=degree) for degree in (2, 3)]
-    other = LabelsWithMore(PackedLabels.of(twice[:1]), twice[1:])
-    assert [(own.iri[-1], own.degree) for own in other.exact(["ann"])] == [("a", 5)]
     assert joined.nearest(np.ones((2, 3), dtype=np.float32), limit=4) == [[], []]
 
 

@@ -42,7 +42,6 @@ _LENGTH_BYTES = 8  # of the length at the end
 _LINE_END = 10
 _PARTS = ("starts", "lengths", "hashes", "order", "owners", "first owners", "sizes of owners")  # beside the texts
 _SAME_SCORE = 1e-8  # scores that differ less are equal, but for the order in which they were summed
-_ROLES = ("label", "alternative", "derived")  # the best first
 _QUOTED = json.encoder.encode_basestring
 
 
@@ -156,10 +155,7 @@ class PackedLabels:
 
 
 class LabelsWithMore(PackedLabels):
-    """Labels of a graph, and more names of its things beside them, searched as one; a name that both have is one row.
-
-    A name that one has only from an IRI is left out of a search in which the other gives a label.
-    """
+    """Labels of a graph, and more names of its things beside them, searched as one."""
 
     def __init__(self, labels: PackedLabels, more: Iterable[LabelRow]) -> None:
         super().__init__(packed_bytes(more))
@@ -198,17 +194,17 @@ class LabelsWithMore(PackedLabels):
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`PackedLabels.exact`."""
-        found = _without_repeats([*self.labels.exact(keys), *super().exact(keys)])
-        return sorted(found, key=lambda row: (row.key, row))
+        return sorted({*self.labels.exact(keys), *super().exact(keys)}, key=lambda row: (row.key, row))
 
     def with_words(self, wanted: Collection[str], *, limit: int) -> list[LabelRow]:
         """See :meth:`PackedLabels.with_words`."""
         found = self.labels.with_words(wanted, limit=limit), super().with_words(wanted, limit=limit)
-        return _without_repeats(in_turn(found))[:limit]
+        return list(dict.fromkeys(in_turn(found)))[:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """See :meth:`PackedLabels.like`."""
-        return _without_repeats(in_turn((self.labels.like(key, limit=limit), super().like(key, limit=limit))))[:limit]
+        found = self.labels.like(key, limit=limit), super().like(key, limit=limit)
+        return list(dict.fromkeys(in_turn(found)))[:limit]
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
         """See :meth:`PackedLabels.near`."""
@@ -218,21 +214,6 @@ class LabelsWithMore(PackedLabels):
     def nearest(self, vectors: Floats, *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`PackedLabels.nearest`; the names beside the labels have no vectors."""
         return self.labels.nearest(vectors, limit=limit)
-
-
-def _without_repeats(rows: Iterable[LabelRow]) -> list[LabelRow]:
-    """Return rows, each name of a thing once: with the first kind and the best role, and degrees added up."""
-    all_rows = list(rows)
-    kinds = {row.iri: row.kind for row in reversed(all_rows) if row.kind != "entity"}  # the first of each
-    named = {row.iri for row in all_rows if row.role != "derived"}
-    merged = dict[tuple[str, ...], LabelRow]()
-    for row in all_rows:
-        if row.role != "derived" or row.iri not in named:
-            same = row.iri, row.text, row.key, row.language
-            known = merged.get(same, row._replace(degree=0))
-            role, kind = min(row.role, known.role, key=_ROLES.index), kinds.get(row.iri, row.kind)
-            merged[same] = row._replace(role=role, degree=row.degree + known.degree, kind=kind)
-    return list(merged.values())
 
 
 def nearest_texts(vectors: Floats, texts: Sequence[str], matrix: Floats, limit: int) -> list[list[tuple[str, float]]]:
