@@ -89,7 +89,7 @@ class PlanQuestion:
         kinds = [*(kinds or self._measured_classes()), *(one.term for one in found if one.kind == "class")]
         wanted = [one.term for one in found if one.kind == "predicate"]
         kinds += [kind for one in wanted for kind in self.profiler.at_ends(one).subject_kinds[:_MEANINGS]]
-        entities = [one for one in (*session.links, *found) if one.kind == "entity" or one not in found]
+        entities = [*session.links, *(one for one in found if one.kind == "entity")]
         return lister.lists(terms, kinds, entities, wanted)
 
     def _measured_classes(self) -> list[IRI]:

@@ -6,9 +6,8 @@ question best among what is near its entities and classes.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels, descriptions_of, namesake_groups
@@ -22,7 +21,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName
 from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.label_fit import LabelFit
-from kgsparql.plans.set_profile import PredicateUse, Profiler, SetProfile
+from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
@@ -47,22 +46,23 @@ MOST_CLASSES = 30
 MOST_PREDICATES = 60
 MOST_SETS = 60  # that are looked at, with those that the profiler knows: three queries each
 _CLASSES_OF_MANY = 16
-_PREDICATES_OF_MANY = 40
+_PREDICATES_OF_MANY = 32
 _CLASSES_READ = 200
 _FOLLOWED = 6  # predicates of an entity that are followed once more, where the graph has many
 _ALTERNATIVES = 2
 _NAMESAKES = 1_000
-_QUOTED = re.compile(r"[\"“„']([^\"“”„']{2,60})[\"”“'](?!\w)")
-_NAME = re.compile(r"\b[^\W\d_a-z]\w*(?: [^\W\d_a-z]\w*)*")
 _OF_SCHEMA = (
     "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
 )  # fmt: skip
+_ONTOLOGY = IRI(f"{_OF_SCHEMA[0]}Ontology")
 _NEAR_ENTITY = 0.3
 """What counts for a predicate beside the words of the question: that an entity of the question has it."""
-_YES_OR_NO = {"yes": Literal(value=True), "no": Literal(value=False)}
-_EXAMPLES = 2
+_YES_OR_NO = {Literal(value=True): "yes", Literal(value=False): "no"}
+_EXAMPLES = 4  # of which one or two are shown: nodes without a name, and empty texts, say nothing
 _CHARACTERS = 28  # of an example
+_CLASSES_SHOWN = 3  # of what has a predicate, or what it leads to
+_SHORT = 14  # characters of two examples: codes, or the few values that there are
 _DESCRIBED = 60
 
 
@@ -70,42 +70,40 @@ _DESCRIBED = 60
 class ListedPredicate:
     """What is known of a predicate from the sets that use it.
 
-    :param starts: classes of what has it, by the sets that say so; ``ends``, of what it leads to.
+    :param starts: classes of what has it, in the order of the list; ``ends``, of what it leads to.
     :param most: values that one item has, at most.
-    :param least_share: of the items of a set, how many have it at least.
     :param bonus: what counts for it beside the words of the question.
-    :param items: some of what it leads to.
     :param name_kind: what the items it leads to are read as: themselves, or their names.
     :param read_by: the predicate of these names.
-    :param after: the predicate that leads to what has it, where that has no class.
+    :param near: where it is, of what has no class: an item or a class, and a predicate from there; ``^``, back.
+    :param back: some of what has it, where it leads to that.
     """
 
     term: IRI
-    starts: Counter[IRI] = field(default_factory=Counter)
-    ends: Counter[IRI] = field(default_factory=Counter)
+    starts: dict[IRI, None] = field(default_factory=dict)
+    ends: dict[IRI, None] = field(default_factory=dict)
     kinds: Counter[a.Kind] = field(default_factory=Counter)
     examples: dict[Term, None] = field(default_factory=dict)
     most: int = 0
-    least_share: float = 1.0
     unit: str = ""
     bonus: float = 0.0
-    items: dict[Term, None] = field(default_factory=dict)
     name_kind: a.Kind = "item"
     read_by: IRI | None = None
-    after: IRI | None = None
+    near: tuple[tuple[str, IRI], ...] = ()
+    back: tuple[Term, ...] = ()
 
-    def add(self, use: PredicateUse, classes: Sequence[IRI]) -> None:
+    def add(self, use: PredicateUse, classes: Sequence[IRI], near: tuple[tuple[str, IRI], ...]) -> None:
         """Take in how one set uses it."""
         is_forward = use.step.is_forward
+        if not self.near or (is_forward and self.back and len(near) == len(self.near)):
+            self.near, self.back = near, () if is_forward else use.ends[:1]
         subjects, objects = (classes, use.classes) if is_forward else (use.classes, classes)
-        self.starts.update(subjects)
-        self.ends.update(objects)
+        self.starts.update(dict.fromkeys(subjects))
+        self.ends.update(dict.fromkeys(objects))
         if is_forward:
             self.kinds[use.kind] += 1
-            self.examples.update(dict.fromkeys(use.ends[:_EXAMPLES]))
-            self.items.update(dict.fromkeys(iris_in(use.ends)))
+            self.examples.update(dict.fromkeys(use.ends))
             self.most = max(self.most, use.most)
-            self.least_share = min(self.least_share, use.share)
             self.unit = self.unit or use.unit
 
     @property
@@ -115,11 +113,6 @@ class ListedPredicate:
             return self.name_kind
         return self.kinds.most_common(1)[0][0] if self.kinds else "item"
 
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """All terms that its line may name."""
-        return (self.term, *self.starts, *self.ends, *self.examples, *(() if self.after is None else (self.after,)))
-
 
 @dataclass(slots=True)
 class TermLists:
@@ -128,15 +121,15 @@ class TermLists:
     :param labels: of all that is named.
     :param names: what each name stands for, such as ``R5``.
     :param shown: values of the graph that stand in the lines, by what they are shown as.
-    :param lines: a line for each name, in the order of the names.
-    :param left_out: what there are more of than are listed: `predicates`.
+    :param lines: a line for each name: classes, predicates, entities, texts.
+    :param is_cut: there are more classes or predicates than are listed.
     """
 
     labels: Labels = field(default_factory=dict)
     names: dict[str, ListedName] = field(default_factory=dict)
     shown: dict[str, ListedName] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
-    left_out: tuple[str, ...] = ()
+    is_cut: bool = False
 
     def add(self, letter: str, name: ListedName, line: str) -> None:
         """Give the next name of a letter to a term."""
@@ -151,56 +144,67 @@ class TermLists:
         :param asked: the words of the question: an IRI is shown where it has one of them that the label lacks.
         """
         for term, others in entities.items():
-            label, name = self.labels[term], local_name(term)
-            says_more = said_besides(term, label, asked)
-            more = [f", {1 + len(others)} nodes"] if others else [f", {name}"] if says_more else []
-            more += [f" ({printable(known[term], _DESCRIBED)})"] if known.get(term) else []
-            self.add("E", ListedName(term, also=others), "".join([label, *more]))
+            line, name, told = self.labels[term], local_name(term), known.get(term, "")
+            if others:
+                line += f", {1 + len(others)} nodes"
+            elif said_besides(term, line, asked) and name not in told:
+                line += f", {name}"
+            self.add("E", ListedName(term, also=others), line + (f" ({printable(told, _DESCRIBED)})" if told else ""))
 
-    def add_classes(self, classes: Sequence[IRI], counts: Mapping[IRI, int]) -> None:
-        """Classes with how many items they have, where that is known."""
+    def add_classes(
+        self, classes: Sequence[IRI], counts: Mapping[IRI, int], broader: Mapping[IRI, Collection[IRI]]
+    ) -> None:
+        """Classes with how many items are said to be of them, where that is known, and with those below them."""
         for term in classes:
             size = f", {counts[term]:,}" if term in counts else ""
-            self.add("C", ListedName(term), self.labels[term] + size)
+            below = self.class_names([one for one in classes if term in broader[one]])
+            self.add("C", ListedName(term), self.labels[term] + size + (f" and those of {below}" if below else ""))
 
     def add_predicates(self, found: Sequence[ListedPredicate]) -> None:
-        """Predicates with what has them and what they lead to; `yes` and `no` are names where one needs them."""
+        """Predicates with what has them and what they lead to; items stand as examples of their class once."""
+        called = {name.term: key for key, name in self.names.items()}
+        called |= {one.term: f"R{number}" for number, one in enumerate(found, 1)}
+        exemplified = set[IRI]()
         for one in found:
-            after = f"what {self.labels[one.after]} leads to" if one.after is not None else "item"
-            starts = self._classes(one.starts, 3) or after
-            is_yes_or_no = bool(one.examples) and all(t in _YES_OR_NO.values() for t in one.examples)
+            near = " ".join(mark + called.get(term, "…") for mark, term in one.near)
+            start, end = (self._shown_examples(one.back) or "item", near) if one.back else (near, "")
             is_item = one.kind == "item" or (one.read_by is not None and one.kind == "text")
-            ends = (self._classes(one.ends, 2) or "item") if is_item else one.kind
-            if is_yes_or_no:
-                ends = "yes or no"
-                self.names.update({name: ListedName(value, "text") for name, value in _YES_OR_NO.items()})
+            ends = self.class_names(one.ends) or end if is_item else one.kind
+            is_seen = end or exemplified.issuperset(one.ends or [one.term])
+            exemplified.update(one.ends)
+            examples = "" if is_seen else self._shown_examples(one.examples, one.kind)
+            if one.examples and all(t in _YES_OR_NO for t in one.examples):
+                ends, examples = "yes or no", ""
+                self.names |= {word: ListedName(value, "text") for value, word in _YES_OR_NO.items()}
             unit = f" in {one.unit}" if one.unit else ""
-            line = f"{self.labels[one.term]}: {starts} → {ends}{unit}"
-            shown = [
-                printable(self.labels.get(t, str(t)), _CHARACTERS)
-                for t in one.examples
-                if not (is_yes_or_no or isinstance(t, BlankNode))
-            ]
-            line += f", such as {' / '.join(shown[:_EXAMPLES])}" if shown else ""
-            texts = {t.value: t for t in one.examples if isinstance(t, Literal) and t.value in shown[:_EXAMPLES]}
-            self.shown |= {text: ListedName(term, one.kind) for text, term in texts.items()}
-            line += f"; up to {one.most} each" if one.most > 1 else ""
-            line += f"; {one.least_share:.0%} have it" if one.least_share < 0.9 and len(one.starts) == 1 else ""
+            starts = self.class_names(one.starts) or start
+            line = f"{self.labels[one.term]}: {starts} → {f'{ends}{unit} {examples}'.strip() or 'item'}"
+            line += f", up to {one.most}" if one.most > 1 else ""
             self.add("R", ListedName(one.term, one.kind, one.unit, read_by=one.read_by), line)
 
-    def add_texts(self, values: Sequence[Literal], texts: Sequence[str]) -> None:
-        """Values of the graph that the question names, and its own words."""
+    def _shown_examples(self, terms: Iterable[Term], kind: a.Kind = "item") -> str:
+        """Show an example in brackets, and another where both are short; a text may be written in a plan."""
+        named = [
+            (t, printable(self.labels[t], _CHARACTERS)) for t in [*terms][:_EXAMPLES] if not isinstance(t, BlankNode)
+        ]
+        shown = [one for one in named if one[1].strip()][: 1 if kind == "number" else 2]
+        if sum(len(text) for _, text in shown) > _SHORT:
+            del shown[1:]
+        self.shown |= {
+            text: ListedName(term, kind) for term, text in shown if isinstance(term, Literal) and term.value == text
+        }
+        return f"({' / '.join(text for _, text in shown)})" if shown else ""
+
+    def add_texts(self, values: Sequence[Literal]) -> None:
+        """Values of the graph that the question names."""
         for value in values:
             self.add("L", ListedName(value, kind_of_literal(value)), printable(value.value, 60))
-        said = {value.value.casefold() for value in values}
-        for text in texts:
-            if text.casefold() not in said:
-                self.add("L", ListedName(Literal(text), "text"), text)
 
-    def _classes(self, counts: Counter[IRI], most: int) -> str:
-        shown = [self.labels[term] for term, _ in counts.most_common(most)]
-        more = len(counts) - len(shown)
-        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    def class_names(self, terms: Collection[IRI]) -> str:
+        """Name the first of some classes, and say how many more there are."""
+        shown = [self.labels[term] for term in [*terms][:_CLASSES_SHOWN]]
+        more = len(terms) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def said_besides(term: IRI, label: str, asked: Sequence[str]) -> bool:
@@ -210,21 +214,6 @@ def said_besides(term: IRI, label: str, asked: Sequence[str]) -> bool:
     True
     """
     return bool(set(words_of(local_name(term))) & set(asked) - set(words_of(label)))
-
-
-def texts_of(asked: Form) -> list[str]:
-    """The words of a question that a graph may have as text: what is in quotes, names of several words, each word.
-
-    >>> from kgsparql.reading.chunks import chunked
-    >>> from kgsparql.reading.parser import read_question
-    >>> texts_of(read_question(chunked('Which US firms in New Delhi make "tea bags"?', None)))
-    ['tea bags', 'US', 'New Delhi', 'firms', 'New', 'Delhi', 'tea', 'bags']
-    """
-    question = asked.read.question
-    quoted = [found[1] for found in _QUOTED.finditer(question)]
-    names = [found[0] for found in _NAME.finditer(question, question.find(" "))]
-    own = [asked.read.raw[at] for at in asked.content]
-    return [text for text in distinct([*quoted, *names, *own]) if not text.isdecimal()]
 
 
 def _term_counts(graph: KnowledgeGraph, what: str, query: Query) -> dict[IRI, int]:
@@ -271,28 +260,28 @@ class TermLister:
         """
         counts = self.class_counts
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
-        things = iris_in(named)
-        alike = self.of_one_name([term for term in distinct([*things, *linked]) if term not in counts])
+        alike = self.of_one_name([term for term in distinct([*iris_in(named), *linked]) if term not in counts])
         kinds_of = self.kinds_of(list(alike))
         entities = list(kinds_of)
         classes = self.classes(kinds, counts)
         found = self.predicates(entities, classes)
-        kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found, wanted)
+        is_few = len(found) <= (MOST_PREDICATES if classes else _PREDICATES_OF_MANY)
+        kept = found if is_few else self.likeliest(found, wanted)
         self.find_names(kept)
         shown = [
             *entities, *classes, *(kind for own in kinds_of.values() for kind in own),
-            *(t for one in kept for t in one.terms),
+            *(t for one in kept for t in (one.term, *one.starts, *one.ends, *[*one.examples][:_EXAMPLES], *one.back)),
         ]  # fmt: skip
         lists = TermLists(self.labels(shown))
-        known: dict[Term, str] = {term: ", ".join(lists.labels[kind] for kind in own) for term, own in kinds_of.items()}
-        namesakes = namesake_groups((term, lists.labels[term]) for term in entities)
-        known |= descriptions_of(namesakes, self.labels) if namesakes else {}
+        known: dict[Term, str] = {term: lists.class_names(own) for term, own in kinds_of.items()}
+        known |= descriptions_of(namesake_groups((term, lists.labels[term]) for term in entities), self.labels)
         lists.add_entities({term: alike[term] for term in entities}, known, self.asked.texts)
-        lists.add_classes(classes, counts)
+        self.profiler.with_broader(classes)
+        lists.add_classes(classes, counts, (self.profiler.common or self.profiler).known.broader)
         lists.add_predicates(kept)
-        lists.add_texts([term for term in named if isinstance(term, Literal)], texts_of(self.asked))
-        cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
-        lists.left_out = tuple(what for what, is_cut in cut if is_cut)
+        lists.add_texts([term for term in named if isinstance(term, Literal)])
+        lists.lines.sort(key=lambda line: line[0] in "EL")  # first what is the same for all questions about a graph
+        lists.is_cut = len(counts) > len(classes) or len(found) > len(kept) or not classes
         return lists
 
     def of_one_name(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
@@ -302,15 +291,13 @@ class TermLister:
         """
         labels = self.labels(entities)
         keys = {normalised(labels[term]) for term in entities}
-        rows = [] if self.linker is None else self.linker.search.offline().exact(keys)
-        others = {IRI(row.iri): row.key for row in rows if row.kind == "entity"}
-        labels = self.labels([*entities, *list(others)[: _NAMESAKES * len(keys)]])
-        named: dict[str, list[IRI]] = defaultdict(list)
-        for term in (term for term in distinct([*entities, *others]) if term in labels):
-            if len(alike := named[normalised(labels[term])]) < _NAMESAKES:
-                alike.append(term)
+        rows = () if self.linker is None else self.linker.search.offline().exact(keys)
+        others = [IRI(row.iri) for row in rows if row.kind == "entity"][: _NAMESAKES * len(keys)]
+        labels, named = self.labels([*entities, *others]), defaultdict[str, list[IRI]](list)
+        for term in distinct([*entities, *others]):
+            named[normalised(labels[term])].append(term)
         several = [term for own in named.values() if len(own) > 1 for term in own]
-        known = descriptions(self.profiler.graph, several, languages=self.labels.languages) if several else {}
+        known = descriptions(self.profiler.graph, several, languages=self.labels.languages)
         found = dict[IRI, tuple[IRI, ...]]()
         for term in entities:
             if not any(term in also for also in found.values()):
@@ -321,57 +308,59 @@ class TermLister:
     def kinds_of(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
         """Two classes of each entity; those that are classes or predicates themselves are left out."""
         kinds = {term: self.profiler(a.Items((term,))).classes for term in entities[:MOST_SETS]}
-        of_schema = {t for t, own in kinds.items() if own and all(k.value.startswith(_OF_SCHEMA) for k in own)}
-        return {term: tuple(own[:2]) for term, own in kinds.items() if term not in of_schema}
+        return {
+            t: own[:2] for t, own in kinds.items() if not (own and all(k.value.startswith(_OF_SCHEMA) for k in own))
+        }
 
     def classes(self, wanted: Sequence[IRI], counts: Mapping[IRI, int]) -> list[IRI]:
         """All classes of few; of many, those that are named, then those whose names fit the question best."""
         if len(counts) <= MOST_CLASSES:
             return [*distinct([*counts, *wanted])]
         fits = self.fits(list(counts))
-        ranked = sorted(counts, key=lambda term: (-fits[term], -counts[term], term.value))
+        ranked = sorted(counts, key=lambda term: -fits[term])  # the commonest stand first
         return [*distinct([*wanted, *ranked])][:_CLASSES_OF_MANY]
 
     def predicates(self, entities: Sequence[IRI], classes: Sequence[IRI]) -> list[ListedPredicate]:
         """The predicates near the entities and at the classes; with many, or no classes, those two steps away."""
         found = dict[IRI, ListedPredicate]()
 
-        def look(items: a.ItemSet, known: Sequence[IRI], bonus: float, after: IRI | None = None) -> None:
+        def look(items: a.ItemSet, bonus: float, *near: tuple[str, IRI]) -> Sequence[PredicateUse]:
             if items not in self.profiler.known.profiles and len(self.profiler.known.profiles) >= MOST_SETS:
-                return
+                return ()
             profile = self.profiler(items)
+            classes = (items.of,) if isinstance(items, a.Instances) else profile.classes
             for use in profile.uses:
-                if use.predicate in PICTURES_AND_PAGES:
-                    continue
-                own = found.setdefault(use.predicate, ListedPredicate(use.predicate))
-                own.add(use, known or profile.classes)
-                own.bonus = max(own.bonus, bonus)
-                own.after = own.after or after
+                # What is said of the graph itself, such as who publishes an ontology, nobody asks of its items.
+                is_header = use.step.is_inverse and use.classes == (_ONTOLOGY,) and len(use.ends) == 1
+                if use.predicate not in PICTURES_AND_PAGES and not is_header:
+                    own = found.setdefault(use.predicate, ListedPredicate(use.predicate))
+                    own.add(use, classes, near)
+                    own.bonus = max(own.bonus, bonus)
+            return profile.uses
+
+        def look_on(items: a.ItemSet, uses: Iterable[PredicateUse], bonus: float, term: IRI) -> None:
+            for use in uses:
+                look(a.Ends(items, use.path), bonus, ("", term), ("^" * use.step.is_inverse, use.predicate))
 
         for kind in classes:  # first, so that the list begins alike for all questions about a graph
-            items = a.Instances(kind)
-            look(items, (kind,), 0.0)
-            uses = self.uses(items)  # an amount with its currency has no name
-            for use in [use for use in uses if any(isinstance(end, BlankNode) for end in use.ends)][:_FOLLOWED]:
-                look(a.Ends(items, use.path), (), 0.0, after=use.predicate)
-        things = [a.Items((term,)) for term in entities]
-        for one in things:
-            look(one, (), _NEAR_ENTITY)
+            uses = look(items := a.Instances(kind), 0.0, ("", kind))
+            nameless = [use for use in uses if any(isinstance(end, BlankNode) for end in use.ends)]
+            look_on(items, nameless[:_FOLLOWED], 0.0, kind)  # an amount with its currency has no name
+        uses_of = {term: look(a.Items((term,)), _NEAR_ENTITY, ("", term)) for term in entities}
         if len(found) > MOST_PREDICATES or not classes:
-            for one in things:
-                for use in self.onward(one):
-                    look(a.Ends(one, use.path), (), _NEAR_ENTITY / 2)
+            for term, uses in uses_of.items():
+                look_on(a.Items((term,)), self.onward(uses), _NEAR_ENTITY / 2, term)
         return list(found.values())
 
     def find_names(self, found: Sequence[ListedPredicate]) -> None:
         """Find the predicates whose ends are read by their names: numbers, such as a year, or several of one name."""
-        ends = {t: one for one in found if not one.ends for t in one.items}
+        ends = {t: one for one in found if not one.ends for t in iris_in(one.examples)}
         labels = self.labels(ends)
         for one in found:
-            names = [labels[t] for t in one.items if ends.get(t) is one]
-            numbers = bool(names) and kind_at_end([Literal(name) for name in names]) == "number"
+            names = [labels[t] for t in iris_in(one.examples) if ends.get(t) is one]
+            numbers = kind_at_end([Literal(name) for name in names]) == "number"
             one.name_kind = "number" if numbers else "text" if len(set(names)) < len(names) else "item"
-        asked = tuple(t for t, one in ends.items() if one.name_kind != "item" and isinstance(t, IRI))
+        asked = tuple(t for t, one in ends.items() if one.name_kind != "item")
         if not asked:
             return
         x, p, y = g.variables("x p y")
@@ -380,13 +369,9 @@ class TermLister:
             if isinstance(solution["p"], IRI):
                 ends[solution["x"]].read_by = solution["p"]
 
-    def uses(self, items: a.ItemSet) -> Sequence[PredicateUse]:
-        """The predicates of a set that was looked at."""
-        return self.profiler.known.profiles.get(items, SetProfile()).uses
-
-    def onward(self, items: a.ItemSet) -> list[PredicateUse]:
+    def onward(self, uses: Iterable[PredicateUse]) -> list[PredicateUse]:
         """The predicates of a set that lead to items and fit the question best."""
-        uses = [use for use in self.uses(items) if use.kind == "item"]
+        uses = [use for use in uses if use.kind == "item"]
         fits = self.fits([use.predicate for use in uses])
         return sorted(uses, key=lambda use: (-fits[use.predicate], str(use.step)))[:_FOLLOWED]
 
@@ -396,8 +381,10 @@ class TermLister:
         scores = {
             one.term: fits[one.term] + max((fits[t] for t in one.ends), default=0.0) / 2 + one.bonus for one in found
         }
-        kept = {one.term for one in sorted(found, key=lambda o: (-scores[o.term], o.term.value))[:_PREDICATES_OF_MANY]}
-        return [one for one in found if one.term in kept.union(wanted)]
+        # Of two that fit alike, what an item has itself comes before what leads to it: a hub is led to by all kinds.
+        ranked = sorted(found, key=lambda one: (-scores[one.term], bool(one.back), one.term.value))
+        kept = {*wanted, *(term for one in ranked[:_PREDICATES_OF_MANY] for _, term in (("", one.term), *one.near))}
+        return [one for one in found if one.term in kept]
 
     def fits(self, terms: Sequence[IRI]) -> dict[IRI, float]:
         """How many words of the question the names of terms account for."""

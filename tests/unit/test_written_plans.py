@@ -26,7 +26,8 @@ HOSTILE = """
 :saw :madeIn :y1 . :nail :madeIn :y2 . :madeIn rdfs:label "made in" .
 :y1 rdfs:label "1998" . :y2 rdfs:label "2004" .
 :hammer :madeIn :y3 . :y3 rdfs:label "2004" . :saw :isSharp true . :nail :isSharp false .
-:isSharp rdfs:label "is sharp" .
+:isSharp rdfs:label "is sharp" . :old a :Depot .
+:about a <http://www.w3.org/2002/07/owl#Ontology> ; :keptBy :small . :Depot rdfs:label "depot" ; rdfs:subClassOf :Town .
 """
 
 
@@ -65,9 +66,10 @@ def names(shop: KnowledgeBase) -> dict[str, str]:
     """The names of terms that are the same in all prompts about the graph."""
     (prompt,) = prompts(ask(shop, "How many products are there?", "(count C1)"))
     lines = {
-        "product": "product, ", "supplier": "supplier, ", "employee": "employee, ", "price": "price: ",
-        "amount": "amount: ", "supplied": "supplied by: ", "country": "country: ", "founded": "founded: ",
-        "works": "works in: ", "sold": "sold in: ", "made": "made in: ", "sharp": "is sharp: ",
+        "product": "product, ", "supplier": "supplier, ", "employee": "employee, ", "price": "price: product → ",
+        "amount": "amount: C1 R", "supplied": "supplied by: product → supplier", "country": "country: supplier → text",
+        "founded": "founded: supplier → ", "works": "works in: ", "sold": "sold in: product → town (Springfield)",
+        "made": "made in: product → ", "sharp": "is sharp: product → yes or no",
     }  # fmt: skip
     return {key: named(prompt, line) for key, line in lines.items()}
 
@@ -91,24 +93,25 @@ def test_a_plan_in_one_line_is_computed_with_one_call(shop: KnowledgeBase, names
     one = ask(shop, "Which is the dearest?", "(top {product} ({price} {amount}) 1 desc)".format(**names))
     assert one.labels == ["Saw"], "the items of a set are answers"
     default = ask(shop, MANY, "(count {supplier})".format(**names), retriever="auto")
-    assert (default.answer.retriever, len(prompts(default))) == ("query_plan", 1), (
-        "the default computes what asks for it"
-    )
+    assert (default.answer.retriever, len(prompts(default))) == ("query_plan", 1), "by default, too"
 
 
 def test_nodes_of_one_name_are_one_entity_unless_described_apart(shop: KnowledgeBase, names: dict[str, str]) -> None:
     plan = "(count (has {product} {sold} E1))".format(**names)
     asked = ask(shop, "How many products are sold in Springfield?", plan)
     (prompt,) = prompts(asked)
-    assert "E1 Springfield, 2 nodes (town)" in prompt.split("\n")
-    assert "Springfield (2 nodes)" in asked.answer.text
-    assert value_of(asked) == "2"
+    assert {"E1 Springfield, 2 nodes (town)", "C6 town, 2 and those of depot"} <= {*prompt.split("\n")}
+    assert "kept by" not in prompt, "of the ontology, not of what it describes"
+    assert ("Springfield (2 nodes)" in asked.answer.text, value_of(asked)) == (True, "2")
     described = "<http://schema.org/description>"
     ships = f""":ship rdfs:label "Titanic" ; {described} "British ship" ; :length 269 .
-    :film rdfs:label "Titanic" ; {described} "film of 1997" ; :length 194 ."""
+    :film rdfs:label "Titanic" ; {described} "film of 1997" ; :length 194 . :cal :sank :ship . :cal :fate :sold ."""
     (prompt,) = prompts(ask(scripted.knowledge_of(ships), "How long is Titanic?", "(max E1 R1)"))
-    lines = sorted(line.partition(" ")[2] for line in prompt.split("\n") if line.startswith("E"))
-    assert lines == ["Titanic (British ship)", "Titanic (film of 1997)"]
+    assert prompt.split("\n") == [
+        "<terms>", "R1 length: E1 → number (269)", "R2 sank: (cal) → E1", "R3 fate: E1 ^R2 → (sold)",
+        "E1 Titanic (British ship)", "E2 Titanic (film of 1997)", "</terms>",
+        "There are more terms than these: search for what is not here.", "Question: How long is Titanic?",
+    ]  # fmt: skip
 
 
 def test_what_is_read_by_its_name_is_grouped_by_it(shop: KnowledgeBase, names: dict[str, str]) -> None:
@@ -128,8 +131,7 @@ def test_what_is_no_plan_is_mended_once_then_the_likeliest_is_taken(shop: Knowle
     assert "plan" not in mended.fallbacks
     never = ask(shop, MANY, "(count", "count them", "(sum C1 C2)")
     assert (len(prompts(never)), value_of(never)) == (3, "3"), "the draft stands"
-    told = [one.reason for one in never.answer.fallbacks if one.purpose == "plan"]
-    assert any("no plan that can be run" in reason for reason in told)
+    assert any("no plan that can be run" in one.reason for one in never.answer.fallbacks if one.purpose == "plan")
     last = ask(shop, MANY, "(count X9)", budget=Budget(max_calls=2))
     assert (len(prompts(last)), value_of(last)) == (1, "3"), "the last call of a budget is spent on the plan"
 
@@ -222,15 +224,14 @@ def test_a_table_has_just_the_columns_it_names_in_any_order_and_a_number_may_sta
          "(numbers (lowest (min {product} {cost})) (highest (max {product} {cost})))", ["0.1 20"]),
         ("Which cost more than the average?", "(where {product} {cost} > {mean})", ["Hammer", "Saw"]),
         ('Which "hammers" cost less than twice the average?',
-         "(named (where {product} {cost} < (* 2 {mean})) L1)", ["Hammer"]),
+         '(named (where {product} {cost} < (* 2 {mean})) "hammers")', ["Hammer"]),
     ):  # fmt: skip
         asked = ask(shop, question, plan.format(**own))
         computed = asked.answer.computed
         assert computed is not None, question
         assert is_given_by_facts(computed), question
-        shown = [
-            " ".join(asked.answer.labels.get(t, getattr(t, "value", "")) for t in row if t) for row in computed.rows
-        ]
+        called = asked.answer.labels.get
+        shown = [" ".join(called(t, getattr(t, "value", "")) for t in row if t) for row in computed.rows]
         assert shown[: len(rows)] == rows, question
 
 
@@ -259,5 +260,4 @@ def test_texts_are_those_of_the_question_or_of_the_terms_and_are_looked_up_with_
 
 def test_without_a_reading_to_choose_the_first_call_writes_the_plan(shop: KnowledgeBase, names: dict[str, str]) -> None:
     asked = ask(shop, "Zzz qqq vvv?", "(count {supplier})".format(**names))
-    assert scripted.purposes(asked) == ["plan"]
-    assert value_of(asked) == "3"
+    assert (scripted.purposes(asked), value_of(asked)) == (["plan"], "3")
