@@ -60,7 +60,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
     Parameters are those of :func:`open`.
 
-    :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
+    :ivar indexes: finds things by name: the label indexes, and the vectors that are kept with them.
 
     >>> with open("fixtures/nobel.ttl", embedder="none") as knowledge:
     ...     print(knowledge.ask("Where was Marie Curie born?").answers[0].label)
@@ -195,7 +195,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
             model=asking.model, require_model=asking.require_model, writer=asking.model if asking.prose else None,
             complete=asking.complete,
-            given=given, passages=self.indexes.passages, direction=asking.direction,
+            given=given, direction=asking.direction,
             min_confidence=asking.min_confidence, reading=asking.reading, choices=asking.choices,
             guarantee=asking.guarantee,
         )  # fmt: skip

@@ -89,7 +89,7 @@ COMPUTED_MARKER = "Q1"  # of the item of evidence that is a value or table compu
 _NO_TREE = DecisionTree()
 
 Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]
-Grounding = OneOf["graph", "document", "mixed"]
+Grounding = OneOf["graph", "mixed"]
 """``mixed``: of the graph, but for a step that only a model states."""
 
 

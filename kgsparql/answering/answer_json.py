@@ -39,11 +39,6 @@ TermObject.__doc__ = "A term as in SPARQL 1.1 Query Results JSON, with what it i
 # Parts of an answer whose members say what they are; places in a text are in characters.
 ClaimObject = TypedDict("ClaimObject", {"text": str, "markers": list[str]})
 SourceObject = TypedDict("SourceObject", {"graph": str, "named_graph": str | None})
-TextMentionObject = TypedDict("TextMentionObject", {"term": TermObject, "start": int, "end": int})
-ExcerptObject = TypedDict(
-    "ExcerptObject",
-    {"document": str, "start": int, "end": int, "mentions": list[TextMentionObject]},
-)
 NoteObject = TypedDict("NoteObject", {"code": str, "text": str})
 GapObject = TypedDict("GapObject", {"code": str, "words": str, "text": str})
 ChoiceObject = TypedDict("ChoiceObject", {"reading": str, "count": int, "first": list[str]})
@@ -83,7 +78,7 @@ class StepObject(TripleObject):
 
 
 class EvidenceObject(TypedDict):
-    """A piece of evidence; `query` finds it again (null for a passage), `cuts` is what limits left out.
+    """A piece of evidence; `query` finds it again (null for what has none), `cuts` is what limits left out.
 
     `ends` is how many terms with a name it leads to, where all are known: `triples` may show only some.
     """
@@ -96,7 +91,6 @@ class EvidenceObject(TypedDict):
     ends: int | None
     cuts: list[str]
     query: str | None
-    source: ExcerptObject | None
 
 
 class AlternativeObject(TypedDict):
@@ -183,7 +177,7 @@ class AnsweredObject(TypedDict):
     id: NotRequired[str | int]
     question: str
     status: OneOf["answered", "partial", "not_in_graph", "no_entity"]
-    grounding: OneOf["graph", "document", "mixed"]
+    grounding: OneOf["graph", "mixed"]
     graphs: list[str]
     retriever: str
     model: str
@@ -360,9 +354,6 @@ def _triple_object(kind: type[_T], cited: CitedTriple, term: _WriteTerm, **own: 
 
 
 def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
-    mentions = [
-        _object_of(TextMentionObject, own, term=term(own.term)) for own in getattr(item.excerpt, "mentions", ())
-    ]
     return _object_of(
         EvidenceObject, item,
         triples=[_triple_object(TripleObject, cited, term) for cited in item.triples],
@@ -370,7 +361,6 @@ def _item_object(item: EvidenceItem, term: _WriteTerm) -> EvidenceObject:
         ends=item.named_ends,
         cuts=[*map(str, item.cuts)],
         query=item.query.shown or None,
-        source=item.excerpt and _object_of(ExcerptObject, item.excerpt, mentions=mentions),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """What a model may do for an answer: choose which reading of a question is meant, by its number in a list of ours.
 
 What is answered is all that the chosen reading leads to, or comes to, as without a model: no word of a reply is shown
-but a passage of a document that it quotes letter by letter.
+but a text of the graph that it quotes letter by letter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from kgsparql.reading.gaps import not_the_graphs
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
 
-_LISTED_PASSAGES = 3
 LISTED_READINGS = 10  # lines that a model reads at once: more make a small one choose worse
 _MAX_QUOTE = 300  # characters
 _MAX_NAMES = 60  # names that stand in the text of an answer
@@ -40,7 +39,6 @@ HELD = frozenset({"name", "operation", "value", "kind", "confidence"})
 """Codes of doubts that a model's choice does not settle, however well it chooses: others compare words."""
 
 NONE_FITS = not_the_graphs("the model finds none of the readings to be what was asked")
-_OF_DOCUMENT = not_the_graphs("it is read in a document")
 
 
 @frozen
@@ -126,26 +124,20 @@ def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> 
 
 
 def readings_in(found: Retrieval, session: Session) -> list[Reading]:
-    """List what pieces of evidence lead to as readings, the best first: their ends, and what lies on the way.
-
-    Some passages of documents are among the first ten.
-    """
+    """List what pieces of evidence lead to as readings, the best first: their ends, and what lies on the way."""
     labels = session.labels(term for item in found.evidence for term in item.nodes)
     first = next((own.markers for own in found.candidates), ())
     readings: list[Reading] = []
     for item in sorted(found.evidence, key=lambda item: item.marker not in first):
         if item.kind == "passage":
-            readings.append(Reading(printable(item.sourced_text, MAX_PASSAGE), lambda: None, passage=item))
+            readings.append(Reading(printable(item.text, MAX_PASSAGE), lambda: None, passage=item))
             continue
         for where, terms in _places_of(item, session):
             names = "; ".join(printable(labels.get(term, ""), 60) for term in terms[:_EXAMPLES])
             told = f" – {where} ({len(terms):,}: {names})" if where else ""
             said = printable(item.text, MAX_LINE - len(told))
             readings.append(Reading(said + told, partial(part_of_item, item, terms, session, found.candidates)))
-    documents = [one for one in readings if one.passage is not None and one.passage.excerpt is not None]
-    early = documents[:_LISTED_PASSAGES]  # else ten facts would leave no place for what only a document says
-    rest = [one for one in readings if one not in early]
-    return [*rest[: LISTED_READINGS - len(early)], *early, *rest[LISTED_READINGS - len(early) :]]
+    return readings
 
 
 def _places_of(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tuple[Term, ...]]]:
@@ -248,15 +240,11 @@ def shown_terms(found: Retrieval) -> frozenset[Term]:
 
 
 def quoted_passage(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
-    """Answer with words of a passage, if they stand there; those of a document are not the graph's."""
+    """Answer with words of a passage, if they stand there."""
     words = " ".join(quote.split())
     stands = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(item.text.split()))
     if not words or len(words) > _MAX_QUOTE or stands is None:
         return None
-    source = "the graph" if item.excerpt is None else str(item.excerpt)
-    text = f"“{printable(words, _MAX_QUOTE)}” [{item.marker}] (words of {printable(source, 200)})"
-    claim = Claim(item.text, (item.marker,))
-    if item.excerpt is None:
-        return replace(found, draft=Draft(text, (), (claim,), sufficient=True), computed=None, readings=None)
-    draft = Draft(text, (), (claim,), grounding="document", sufficient=True)
-    return replace(found, draft=draft, computed=None, readings=None, gaps=(_OF_DOCUMENT,), is_judged=True)
+    text = f"“{printable(words, _MAX_QUOTE)}” [{item.marker}] (words of the graph)"
+    draft = Draft(text, (), (Claim(item.text, (item.marker,)),), sufficient=True)
+    return replace(found, draft=draft, computed=None, readings=None)

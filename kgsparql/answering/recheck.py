@@ -15,7 +15,8 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
 from kgsparql.events import ignore
-from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, has_a_name, verify
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, has_a_name, verify
+from kgsparql.exploration.batched_select import lookup
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -100,7 +101,7 @@ def recheck(answer: KeptAnswer, graph: KnowledgeGraph, *, max_seconds: float = 6
     ends = time.monotonic() + max_seconds
     named = [*filter(has_a_name, answer.cited)]
     budget = Budget(max_queries=None, max_seconds=max_seconds)
-    cited = EvidenceItem("path", "", tuple(CitedTriple(triple) for triple in named), NO_QUERY)
+    cited = EvidenceItem("path", "", tuple(CitedTriple(triple) for triple in named), lookup(named))
     looked_up = verify(Evidence([cited]), MeteredGraph(graph, Usage(budget), ignore))
     if looked_up.failure is not None:
         raise looked_up.failure
@@ -116,7 +117,7 @@ def recheck(answer: KeptAnswer, graph: KnowledgeGraph, *, max_seconds: float = 6
 
 def _rechecked_item(item: KeptItem, before: KnowledgeGraph, graph: KnowledgeGraph, ends: float) -> RecheckedItem:
     if not item.query:
-        return RecheckedItem(item, "no_query", why="of a document, which is in no graph")
+        return RecheckedItem(item, "no_query", why="it has no query")
     try:
         query = check(item.query)
         then, now = (GraphQueries(of).run_checked(query, timeout_s=_seconds_left(ends)) for of in (before, graph))

@@ -15,7 +15,6 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
 from kgsparql.plans import algebra as a
@@ -71,7 +70,6 @@ class Session:
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
     :param same: what the graph says is the same as a linked entity.
-    :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param reading: the number of the reading that a person has chosen; 0 for none.
     :param choices: the likely readings are listed under a doubt.
@@ -95,7 +93,6 @@ class Session:
     given: tuple[IRI, ...] = ()
     links: tuple[LinkedEntity, ...] = ()
     same: tuple[Path, ...] = ()
-    passages: Passages = field(default_factory=Passages)
     direction: Directions = "both"
     min_confidence: float = 0.0
     reading: int = 0

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kgsparql.graphs.notes import Cut
     from kgsparql.knowledge_base import KnowledgeBase
 
-_MAX_NAMED = 20  # files that were left out
 _MIN_SHARE_OF_BEST = 1 / 4  # a label without any of the words is shown only from this share of the best score on
 
 
@@ -55,40 +54,19 @@ def load(
 @c.command
 def index(
     graph: GraphOptions,
-    text: Annotated[Path | None, c.option("--text DIR", "Documents about entities (.txt, .md), for -r entity.")] = None,
     embedder: c.EmbedderOption = "auto",
 ) -> None:
     """Build the label index once, so that questions find entities by meaning too; goes on where it was stopped.
 
     Of a large store or file, it also builds the adjacency that paths are found in, without queries.
-
-    With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
-    the place of documents that were indexed before.
     """
-    if text is not None:
-        from kgsparql.linking.documents import files_of
-
-        files_of(text)  # errors of the directory come before anything long begins
-    texts = None
     with graph.opened(embedder=embedder) as knowledge:
         built, directory = knowledge.indexes.build(), knowledge.indexes.directory
         edges = knowledge.index_paths()
-        if text is not None:
-            texts = knowledge.indexes.index_texts(text)
     way = f"spelling and by meaning ({built.embedder.name})" if built.embedder else "spelling"
     graph.say(f"indexed {built.row_count:,} labels, searched by {way}, in {directory}")
     if edges:
         graph.say(f"indexed {edges:,} edges between things, for paths")
-    if texts is None:
-        return
-    for line in c.most_lines([f"left out {one}" for one in texts.skipped], _MAX_NAMED, "left out {} files"):
-        graph.say(line)
-    done = "indexed" if texts.changed else "unchanged:"
-    mentions = counted(texts.mentions, "time")
-    counts = f"{counted(texts.documents, 'document')}, {counted(texts.passages, 'passage')}"
-    graph.say(f"{done} {counts} that mention entities {mentions}")
-    if not texts.mentions:
-        graph.say("no label of the graph is in these documents: they will not be found")
 
 
 @frozen

@@ -23,8 +23,6 @@ from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, Term, Trip
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgsparql.linking.documents import Excerpt
-
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage", "computed"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T", "computed": "Q"}
 
@@ -34,8 +32,6 @@ _COLUMNS = (
     "marker", "kind", "subject", "subject_label", "predicate", "predicate_label", "object", "object_label", "direction",
     "graph", "named_graph", "verified", "score", "text",
 )  # fmt: skip
-
-NO_QUERY = Query("document", "", empty=True)  # the query of what is in no graph: there is none that would find it
 
 
 @frozen
@@ -63,12 +59,10 @@ class EvidenceItem:
 
     :param text: the item as a sentence or an arrow line.
     :param score: higher is better; comparable only within one answer.
-    :param query: the smallest query that finds this item again; for an item with ``ends``, just these;
-        :data:`NO_QUERY` for what no graph holds.
+    :param query: the smallest query that finds this item again; for an item with ``ends``, just these.
     :param paths: those that it is made of; none for a passage.
     :param ends: where the item leads to, every one that is known, even where the triples of only some are shown.
     :param between: the terms at each place between its start and its ends, where all of them are known.
-    :param excerpt: where in a document it stands, for a passage that is from one.
     :param marker: ``P1`` (path), ``N1`` (neighbours), ``T1`` (passage), ``Q1`` (computed); given once, by
         :class:`Evidence`.
     """
@@ -82,7 +76,6 @@ class EvidenceItem:
     cuts: tuple[Cut, ...] = ()
     ends: tuple[Term, ...] = ()
     between: tuple[tuple[Term, ...], ...] = ()
-    excerpt: Excerpt | None = None
     marker: str = ""
 
     @property
@@ -114,11 +107,6 @@ class EvidenceItem:
     def graphs(self) -> tuple[str, ...]:
         """The files, or else the graph, that its triples were found in, as the user named them."""
         return distinct(source.graph for cited in self.triples for source in cited.sources)
-
-    @property
-    def sourced_text(self) -> str:
-        """The text, after the document it is from."""
-        return self.text if self.excerpt is None else f"{self.excerpt}: {self.text}"
 
 
 class Evidence:
@@ -166,7 +154,7 @@ class Evidence:
 
     def __str__(self) -> str:
         """Write a line for each item: its marker and its text."""
-        return "\n".join(f"{item.marker:>4}  {printable(item.sourced_text, _MAX_LINE_CHARACTERS)}" for item in self)
+        return "\n".join(f"{item.marker:>4}  {printable(item.text, _MAX_LINE_CHARACTERS)}" for item in self)
 
     def __contains__(self, marker: object) -> bool:
         return marker in self._items
@@ -177,14 +165,14 @@ class Evidence:
         return distinct(cited.triple for item in self for cited in item.triples)
 
     def to_dataframe(self, labels: Labels = MappingProxyType({})) -> pd.DataFrame:
-        """Make a line for each triple of each item, and one for an item without triples, such as a passage.
+        """Make a line for each triple of each item, and one for an item without triples.
 
         :param labels: of the terms; of one that has none here, the local name.
         :raises OptionError: where pandas is not installed.
         """
         rows = []
         for item in self:
-            about = {"marker": item.marker, "kind": item.kind, "score": item.score, "text": item.sourced_text}
+            about = {"marker": item.marker, "kind": item.kind, "score": item.score, "text": item.text}
             rows += [about | _triple_columns(cited, labels) for cited in item.triples] or [about]
         return data_frame({name: [row.get(name) for row in rows] for name in _COLUMNS})
 

@@ -1,4 +1,4 @@
-"""What is prepared for a graph: its label index, passages of documents, the embedder, and the linker that uses them.
+"""What is prepared for a graph: its label index, the embedder, and the linker that uses them.
 
 The labels of a graph are packed into one run of bytes that is kept, and mapped by the next process; those of a small
 graph are packed anew each time. The vectors of many texts are in LanceDB. An endpoint with too many labels to read
@@ -31,7 +31,6 @@ from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, PackedLabels, nea
 from kgsparql.linking.label_index.reading import Gathered, read_labels, too_many
 from kgsparql.linking.label_index.search import LabelRow, Progress, recipe, silent
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages import PASSAGES, IndexedTexts, Passages, build_passages
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder, Floats
@@ -134,7 +133,7 @@ def open_label_index(directory: Path, *, embedder: Embedder | None = None) -> Pa
 
 
 class GraphIndexes:
-    """Label index, passages, embedder, ranker and linker of a graph: made or opened when they are first needed.
+    """Label index, embedder, ranker and linker of a graph: made or opened when they are first needed.
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
@@ -181,8 +180,6 @@ class GraphIndexes:
         """Return these indexes for the graph as it is now."""
         other = copy.copy(self)
         vars(other).update(graph=graph, _linker=None)
-        if not graph.is_remote:
-            vars(other).pop("passages", None)
         return other
 
     def close(self) -> None:
@@ -229,32 +226,13 @@ class GraphIndexes:
     def description(self) -> str:
         """Say in a few words what is indexed; makes no index."""
         if is_looked_up(self.graph, self.directory):
-            text = "looked up for each question"
-        else:
-            index = open_label_index(self.directory)
-            text = (
-                "no index yet: the first question makes one" if index is None else f"{index.row_count:,} labels indexed"
-            )
-        if len(self.passages):
-            text += f", {len(self.passages):,} passages of {self.passages.documents:,} documents"
-        return text
+            return "looked up for each question"
+        index = open_label_index(self.directory)
+        return "no index yet: the first question makes one" if index is None else f"{index.row_count:,} labels indexed"
 
     def build(self) -> PackedLabels:
         """Build the whole index, with vectors if there is an embedder."""
         return build_label_index(self.graph, self.directory, embedder=self.embedder, progress=self.progress)
-
-    def index_texts(self, texts: Path) -> IndexedTexts:
-        """Cut the documents of a directory into passages, and find what they mention; see :func:`build_passages`."""
-        built = build_passages(
-            self.directory, texts, source=self.graph.name, languages=self._languages, progress=self.progress
-        )
-        vars(self).pop("passages", None)
-        return built
-
-    @cached_property
-    def passages(self) -> Passages:
-        """Return the passages of the documents that were indexed with the graph."""
-        return Passages(lambda: self.directory, self.graph.name)
 
 
 # --- An index that is kept: the packed labels, and the vectors of their texts in LanceDB tables
@@ -376,10 +354,10 @@ def _embedded_texts(
 
 
 def _is_older(made_of: Sequence[str], directory: Path) -> bool:
-    """Tell whether an index is of these files; one that took long to make stays, or has passages of texts."""
+    """Tell whether an index is of these files; one that took long to make stays."""
     manifest = Tables(directory).manifest() or {}
     took_long = manifest.get("vectors") and manifest["texts"] > EMBED_AT_ONCE
-    return manifest.get("made_of") == made_of and not took_long and not (directory / PASSAGES).exists()
+    return manifest.get("made_of") == made_of and not took_long
 
 
 def _drop_leftovers(tables: Tables, manifest: dict[str, Any], also: str = "") -> None:

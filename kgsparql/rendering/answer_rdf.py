@@ -78,7 +78,7 @@ class _Statements:
 
 
 def _quads_of(answer: Answer, at: str) -> list[Quad]:
-    found_by = [item.query.text or item.sourced_text for item in answer.evidence]
+    found_by = [item.query.text or item.text for item in answer.evidence]
     text = "\n".join([answer.question, answer.retriever, answer.model, answer.text, *found_by])
     of = _Statements(f"urn:kgsparql:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:32]}")
     given, cited = of.part("answer"), frozenset(answer.cited)
@@ -166,8 +166,6 @@ def _add_item(node: IRI, item: EvidenceItem, of: _Statements) -> None:
         kgs_score=_typed_literal(round(item.score, 4), "double"), kgs_cut=map(str, item.cuts),
         kgs_ends=None if item.named_ends is None else Literal(item.named_ends),
     )  # fmt: skip
-    if item.excerpt is not None:
-        of.add(node, schema_isPartOf=item.excerpt.document, schema_mentions=[own.term for own in item.excerpt.mentions])
 
 
 def _add_computed(nodes: Sequence[IRI], found: Computed, unit: str, of: _Statements) -> None:

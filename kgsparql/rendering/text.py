@@ -148,8 +148,6 @@ def _verified_counts(answer: Answer) -> Iterator[str]:
         checked = sum(all(triple.verified for triple in item.triples) for item in cited)
         count = counted(len(cited), say("citation"), say("citations"))
         yield say("{} checked").format(count if checked == len(cited) else say("{} of {}").format(checked, count))
-    if texts := sum(item.kind == "passage" and not item.triples for item in rests_on):
-        yield say("{} cited").format(counted(texts, say("passage"), say("passages")))
     verified = {t.triple for item in answer.evidence for t in item.triples if t.verified}
     if triples := answer.evidence.triples:
         count = counted(len(triples), say("triple"), say("triples"))
@@ -267,7 +265,7 @@ def _lines_with_table(answer: Answer) -> Iterator[str]:
 
 def _item_lines(item: EvidenceItem, *, told_graphs: bool) -> Iterator[str]:
     """Yield an item after its marker; a long one with each of its parts on a line of its own."""
-    shown = printable(item.sourced_text, _MOST_EVIDENCE)
+    shown = printable(item.text, _MOST_EVIDENCE)
     lines = shown.split(" | ") if item.kind in {"path", "neighbours"} and len(shown) > _WIDE else [shown]
     lines[1:] = [f"| {part}" for part in lines[1:]]
     lines[-1] += "" if all(cited.verified for cited in item.triples) else "  (not checked)"
@@ -339,7 +337,7 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     for title, items in _titled_items(answer):
         yield from ("", f"### {title}")
         for item in items:
-            yield from ("", f"**{item.marker}** {escaped_markdown(item.sourced_text, _MOST_EVIDENCE)}")
+            yield from ("", f"**{item.marker}** {escaped_markdown(item.text, _MOST_EVIDENCE)}")
             if item.query.text and item.marker in answer.cited:
                 yield from ("", "<details><summary>SPARQL</summary>", "")
                 yield from ("```sparql", item.query.shown.replace("```", "` ` `"), "```", "", "</details>")

@@ -160,7 +160,7 @@ class FactSheet:
 
 def _text_of(line: ReadLine, labels: Labels) -> str:
     if line.item is not None:
-        return line.item.sourced_text
+        return line.item.text
     if line.text is not None:
         return line.text(labels)
     count = max(line.count, len({way.end for way in line.ways}))

@@ -16,7 +16,7 @@ from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_
 from kgsparql.exploration import NeighbourGroup, neighbours
 from kgsparql.exploration.batched_select import union_of
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.documents import BYTES_PER_TOKEN
+from kgsparql.linking.passages import BYTES_PER_TOKEN
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS

@@ -16,14 +16,13 @@ from kgsparql.answering.choosing import ranked_choices
 from kgsparql.answering.entity_linking import find_links
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
-from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow
 from kgsparql.exploration import NeighbourGroup, texts
 from kgsparql.exploration.batched_select import lookup
-from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.passages import PASSAGE_TOKENS
+from kgsparql.linking.passages import PASSAGE_BYTES, names_in, passage_spans
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, grouped, normalised, printable, zip_equal
@@ -198,15 +197,9 @@ class Entity(Retriever):
         self, matched: Mapping[IRI, LinkedEntity], groups: Iterable[NeighbourGroup], about: Sequence[Triple],
         session: Session,
     ) -> list[EvidenceItem]:  # fmt: skip
-        """Take the best passages; among equals first those of documents, the likest first, then texts, then cards."""
-        if session.passages.note:
-            session.notes.append(session.passages.note)
+        """Take the best passages; among equals first texts, then cards."""
         similarity = {term: link.score for term, link in matched.items()}
-        chunks: list[_Chunk] = [
-            (mentioned, EvidenceItem("passage", passage.text, (), NO_QUERY, excerpt=passage.excerpt))
-            for passage, mentioned in session.passages.mentioning(similarity, session.masked_question)
-        ]
-        chunks += _text_chunks(similarity, about, session)
+        chunks = list[_Chunk](_text_chunks(similarity, about, session))
         covered = {term for mentioned, _ in chunks for term in mentioned}
         chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)
         scores = [chunk_score(mentioned, similarity) for mentioned, _ in chunks]
@@ -241,7 +234,7 @@ def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm
     last = min((answer.score for answer in answers_of(found, session)), default=0.0)
     for item in evidence:
         if item.kind == "passage":
-            about: list[Term] = [mention.term for mention in item.excerpt.mentions] if item.excerpt else []
+            about = list[Term]()
             is_text = all(cited.triple.predicate in DESCRIPTIONS for cited in item.triples)
             for cited in item.triples:
                 about += [cited.triple.subject] if is_text else [cited.hop.start, cited.hop.end]
@@ -266,12 +259,12 @@ def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float]) -> 
 
 def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], session: Session) -> Iterator[_Chunk]:
     names = session.labels([*similarity, *(text.predicate for text in about)])
-    keys = grouped((normalised(names[term]), term.value) for term in similarity)
-    matcher = Gazetteer(keys, languages=session.labels.languages)
+    by_name = grouped((normalised(names[term]), term) for term in similarity)
     for triple in about:
         subject, predicate, literal = triple
         part = _best_part(literal.value, session)
-        named = frozenset(m.term for m in matcher.mentions(part)) | {subject}
+        said = names_in(part, by_name, languages=session.labels.languages)
+        named = frozenset(term for name in said for term in by_name[name]) | {subject}
         query = path_queries.walk_triples(Walk(subject, Step(predicate).path), [literal], limit=1)
         text = f"{names[subject]} ({names[predicate]}): {part}"
         yield named & similarity.keys(), EvidenceItem("passage", text, (CitedTriple(triple),), query)
@@ -279,7 +272,7 @@ def _text_chunks(similarity: Mapping[IRI, float], about: Sequence[Triple], sessi
 
 def _best_part(text: str, session: Session) -> str:
     """Cut a text to the part that fits the question best, with marks where text is left out."""
-    parts = list(passage_spans(text, tokens=PASSAGE_TOKENS))
+    parts = list(passage_spans(text))
     if len(parts) < 2:
         return text.strip()
     scores = session.ranker.rank(session.masked_question, [text[start:end] for start, end in parts])
@@ -293,7 +286,7 @@ def _entity_cards(terms: Iterable[IRI], groups: Iterable[NeighbourGroup], sessio
     names = session.labels(_card_terms(shown))
     for term, facts in shown.items():
         text, kept = names[term], list[Hop]()
-        left = PASSAGE_TOKENS * BYTES_PER_TOKEN - len(text.encode("utf-8", "replace"))
+        left = PASSAGE_BYTES - len(text.encode("utf-8", "replace"))
         for fact in facts:
             ends = "; ".join(printable(names[hop.end], 120) for hop in fact)
             fact_text = f" {arrow(fact[0].step, names)} {ends}"

@@ -345,7 +345,6 @@ def _evidence_json(item: EvidenceItem, labels: Labels, limit: int | None) -> Jso
         "triples": [_triple_json(cited.triple, labels) for cited in item.triples[: limit or _MAX_EVIDENCE]],
         **_members_present(
             marker=item.marker, sparql=item.query.shown if limit or len(item.query.shown) <= _LONG_QUERY else "",
-            document="" if item.excerpt is None else str(item.excerpt),
         ),
     }  # fmt: skip
 

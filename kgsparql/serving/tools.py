@@ -328,7 +328,7 @@ def evidence_documents(
     Options and errors are those of ``knowledge.retrieve``. The identifier is the same for the same piece, whatever
     question it was found for: a marker is one question's. The metadata is JSON: ``marker``, ``kind``, ``score``,
     ``query`` (the SPARQL that finds it again), ``triples`` (subject, predicate and object as N-Triples writes them),
-    ``graphs``, of a passage ``source``; ``citations``, each a triple with its graph and named graph; and of all that
+    ``graphs``; ``citations``, each a triple with its graph and named graph; and of all that
     was found ``confidence``, how likely the question is answered by it, and ``doubt``, empty where that is sure.
     """
     found = knowledge.retrieve(question, **{"cancel": cancel, **options})
@@ -343,7 +343,5 @@ def evidence_documents(
                 for cited in item.triples for source in cited.sources
             ],
         }  # fmt: skip
-        if item.excerpt is not None:
-            metadata["source"] = str(item.excerpt)
         identifier = hashlib.sha256(f"{item.text}\n{item.query.shown}".encode()).hexdigest()
         yield identifier, printable(item.text, 10_000), metadata

@@ -1,4 +1,4 @@
-"""What is kept between runs is listed and cleared; questions are logged; documents are indexed."""
+"""What is kept between runs is listed and cleared; questions are logged."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from kgsparql.cli import app
 from tests.cli.conftest import Run
 from tests.model_server import ModelServer
 from tests.scripted import by_call
-from tests.world import FIXTURES, NOBEL, PHYSICS
+from tests.world import NOBEL, PHYSICS
 
 SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]}, answer={"answers": ["Warsaw"]})
 pytestmark = pytest.mark.usefixtures("empty_cache")
@@ -184,87 +184,3 @@ def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_
         done = run("ask", PHYSICS, "-k", NOBEL, "-f", "plain", "-q", "--log", tmp_path / place)
         assert (done.exit_code, "Marie Curie" in done.stdout, "not logged" in done.stderr) == (0, True, True)
     assert (tmp_path / "not_a_log.ttl").read_text() == "<a:b> <a:c> <a:d> ."
-
-
-TEXTS = FIXTURES / "texts"
-
-
-def index(run: Run, directory: Path, *more: object) -> list[str]:
-    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", directory, *more)
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout == ""
-    return result.stderr.splitlines()
-
-
-def test_documents_are_indexed_found_and_cleared(run: Run, empty_cache: Path) -> None:
-    said = index(run, TEXTS)
-    assert said[-1].startswith("indexed 2 documents, 4 passages that mention entities ")
-    assert said[-2].startswith("indexed 8")
-    assert index(run, TEXTS)[-1].startswith("unchanged: 2 documents, 4 passages")
-    assert ", 4 passages of 2 documents" in run("info", "-k", NOBEL).stdout
-    question = "What did Richard Feynman drop in a glass of ice water?"
-    result = run("ask", question, "-k", NOBEL, "-r", "entity", "--embedder", "none", "-f", "json")
-    assert result.exit_code == 3, "without a model, nobody reads the passage"
-    passages = [item for item in json.loads(result.stdout)["evidence"] if item["kind"] == "passage"]
-    assert passages[0]["source"]["document"] == "feynman.txt"
-    assert "a glass of ice water" in passages[0]["text"]
-    assert run("cache", "--clear", "labels").exit_code == 0
-    assert list(empty_cache.rglob("passages*")) == []
-
-
-def test_each_file_that_is_left_out_is_named_with_the_reason_of_very_many_the_first(run: Run, tmp_path: Path) -> None:
-    texts = tmp_path / "texts"
-    texts.mkdir()
-    (texts / "good.txt").write_text("Marie Curie.", encoding="utf-8")
-    (texts / "latin.md").write_bytes("café".encode("latin-1"))
-    (texts / "broken.txt").write_bytes(b"\0")
-    (texts / "table.xlsx").write_bytes(b"")
-    said = index(run, texts)
-    assert [line.split(":")[0] for line in said if line.startswith("left out")] == [
-        "left out table.xlsx", "left out broken.txt", "left out latin.md",
-    ]  # fmt: skip
-    assert any("not UTF-8 (byte 3)" in line for line in said)
-    assert said[-1] == "indexed 1 document, 1 passage that mention entities 1 time"
-    for i in range(25):
-        (texts / f"{i:02}.docx").write_bytes(b"")
-    (texts / "good.txt").write_text("Nobody.", encoding="utf-8")
-    said = index(run, texts)
-    assert sum(line.startswith("left out") for line in said) == 21
-    assert "left out 8 more files" in said
-    assert said[-1] == "no label of the graph is in these documents: they will not be found"
-
-
-def test_a_directory_without_documents_is_an_error_at_once(run: Run, tmp_path: Path, empty_cache: Path) -> None:
-    for name, data, message in (
-        ("nothing", None, "no such directory"), ("empty", {}, "an empty directory"),
-        ("unreadable", {"a.txt": b"\xff\xe9"}, "no document can be read: a.txt: not UTF-8"),
-        ("others", {"a.docx": b""}, "no document can be read"),
-    ):  # fmt: skip
-        if data is not None:
-            (tmp_path / name).mkdir()
-            for file, content in data.items():
-                (tmp_path / name / file).write_bytes(content)
-        result = run("index", "-k", NOBEL, "--embedder", "none", "--text", tmp_path / name)
-        assert (result.exit_code, message in result.stderr, "hint:" in result.stderr) == (2, True, True), name
-        assert empty_cache.exists() == (name in {"unreadable", "others"})
-
-
-def test_a_graph_that_changed_says_that_its_documents_must_be_indexed_again(run: Run, tmp_path: Path) -> None:
-    graph, texts = tmp_path / "g.ttl", tmp_path / "texts"
-    texts.mkdir()
-    (texts / "a.txt").write_text("Ann Alpha was here.", encoding="utf-8")
-    triple = '<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "Ann Alpha" .\n'
-    graph.write_text(triple, encoding="utf-8")
-    assert run("index", "-k", graph, "--embedder", "none", "--text", texts).exit_code == 0
-    graph.write_text(f"{triple}<http://e.org/a> <http://e.org/p> 1 .\n", encoding="utf-8")
-    result = run("ask", "Where was Ann Alpha?", "-k", graph, "-r", "entity", "--embedder", "none")
-    assert "documents were indexed with an earlier state or version" in result.stdout
-    assert "here" not in result.stdout.split("Notes")[0]
-
-
-def test_documents_that_0_2_indexed_are_said_to_be_indexed_again(run: Run, tmp_path: Path) -> None:
-    of_0_2 = tmp_path / "index" / "labels" / "old" / "passages"
-    of_0_2.mkdir(parents=True)
-    (of_0_2 / "kgsparql-index.json").write_text("{}")
-    kept = ("-k", NOBEL, "--embedder", "none", "--index", tmp_path / "index")
-    assert "--text DIR" in run("ask", "Where was Marie Curie born?", "-r", "entity", *kept).stdout

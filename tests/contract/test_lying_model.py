@@ -9,7 +9,6 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-import kgsparql
 from kgsparql import AskOptions, KnowledgeBase, LanguageModel, answer_to_json
 from kgsparql.answering.answer import COMPUTED_MARKER, Answer
 from kgsparql.cli import app
@@ -22,7 +21,7 @@ from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts, unquo
 from tests.model_server import ModelServer
 from tests.scripted import ask, numbered
 from tests.tried import strong
-from tests.world import BORN, FEYNMAN, FIXTURES, Body
+from tests.world import BORN, FEYNMAN, FIXTURES, Body, knowledge_of
 
 COUNT = "How many Nobel laureates are there?"
 QUESTIONS = (BORN, FEYNMAN, "On what date did Richard Feynman die?", COUNT)
@@ -97,24 +96,19 @@ def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: Knowledg
             check_is_of_the_graph(answer, nobel)
 
 
-def test_a_passage_is_quoted_as_it_is(nobel: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
-    with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as knowledge:
-        knowledge.indexes.build()
-        knowledge.indexes.index_texts(FIXTURES / "texts")
-        question = "What did Richard Feynman drop in a glass of ice water?"
-        for said in (INVENTED, "a glass of Zoe Falk", "It was murdered [T1].", "a glass of ice water"):
-            lie = Liar(said, picks=passages_in, marker="T1", invented=("Falk", "murdered"))
-            answer = ask(knowledge, question, lie, retriever="entity").answer
-            assert any(item.kind == "passage" for item in answer.evidence)
-            assert told_lies(told_parts(answer_to_json(answer)), lie) == []
-        assert answer.grounding == "document"
-        assert "“a glass of ice water” [T1] (words of feynman.txt" in answer.text
+def test_a_passage_is_quoted_as_it_is() -> None:
+    knowledge = knowledge_of(":ann rdfs:label 'Ann' ; rdfs:comment 'Ann dropped it in a glass of ice water.' .")
+    for said in (INVENTED, "a glass of Zoe Falk", "It was murdered [T1].", "a glass of ice water"):
+        lie = Liar(said, picks=passages_in, marker="T1", invented=("Falk", "murdered"))
+        answer = ask(knowledge, "What did Ann drop in a glass of ice water?", lie, retriever="entity").answer
+        assert any(item.kind == "passage" for item in answer.evidence)
+        assert told_lies(told_parts(answer_to_json(answer)), lie) == []
+    assert "“a glass of ice water” [T1] (words of the graph" in answer.text
 
 
 def passages_in(body: Body) -> list[int]:
-    """The numbers of what is of a document."""
-    return [number for number, line in numbered(body).items() if "feynman.txt" in line]
+    """The numbers of what is a text."""
+    return [number for number, line in numbered(body).items() if "(comment)" in line]
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "trig"])

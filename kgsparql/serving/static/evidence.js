@@ -15,12 +15,11 @@ export function evidencePart({ answer }, light) {
 
 function piece(item, light, answer) {
   const facts = item.triples.length && item.kind !== "passage" ? triples(item.triples) : el("p", {}, item.text);
-  const document = item.source ? el("p", { class: "quiet" }, item.source.document) : "";
   const states = new Set(item.triples.map((one) => one.verified));
   const checked = !item.triples.length ? "" : states.has(false) ? "✗ not found" : states.has(null) ? "– not checkable" : "✓ found again";
   return el("li", { class: "piece", data: { markers: item.marker }, onmouseenter: () => light([item.marker]), onmouseleave: () => light([]) },
     el("p", { class: "head quiet" }, el("span", { class: "marker" }, item.marker), " ", el("span", { class: "checked" }, checked)),
-    facts, document, item.cuts.map((cut) => el("p", { class: "note" }, cut)), item.query && queryPart(item.marker, item.query));
+    facts, item.cuts.map((cut) => el("p", { class: "note" }, cut)), item.query && queryPart(item.marker, item.query));
 }
 
 const triples = (all) => [el("ul", { class: "triples" }, all.slice(0, TRIPLES).map(triple)),
