@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -136,13 +137,14 @@ def bundled(work: Path) -> Path:
 
 
 def run_of(one: Set, folder: Path, work: Path, *, limit: int | None) -> Run:
-    """The run of a set, made or gone on with; of a large graph, with its adjacency."""
+    """The run of a set; of a large graph, with its adjacency."""
     kgsparql.open(load_questions(folder).graph[0], embedder=None).index_paths()
     path = work / f"{one.name}-no_model"
-    is_begun = (path / "run.json").is_file()
-    if is_begun and (made := Run.open(path)).config["ended"] and made.config["limit"] == limit:
-        return made
-    more = [*(["--resume"] if is_begun else []), *([] if limit is None else ["--limit", str(limit)])]
+    if (path / "run.json").is_file():
+        if (made := Run.open(path)).config["ended"] and made.config["limit"] == limit:
+            return made
+        shutil.rmtree(path)  # it was stopped, or is of other questions
+    more = [] if limit is None else ["--limit", str(limit)]
     asked = ["eval", str(folder), "--no-model", "-r", "all", *more, "-o", str(path)]
     command = [sys.executable, "-m", "kgsparql", *asked]
     print("$", *command[1:], file=sys.stderr)
@@ -194,8 +196,8 @@ def by_slice(run: Run, found: Comparison) -> Iterator[str]:
 
 def sliced(row: Row, keys: Sequence[tuple[str, str]]) -> str:
     """``hits@1`` of some of the questions of a row, and how many they are."""
-    count = sum(key in row.scores for key in keys)
-    return f"{row.mean('hits@1', keys):.3f} (n {count})" if count else ""
+    hits = [own for key, own in row.values("hits@1").items() if key in keys]
+    return f"{np.mean(hits):.3f} (n {len(hits)})" if hits else ""
 
 
 def cell(row: Row, metric: str, *, interval: bool = False, digits: int = 3) -> str:

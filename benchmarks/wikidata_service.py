@@ -33,7 +33,6 @@ import pyoxigraph as ox
 from kgsparql import AskOptions, KnowledgeBase
 from kgsparql.evaluation import datasets
 from kgsparql.evaluation.dataset import Question, Record
-from kgsparql.evaluation.run_directory import Run
 from kgsparql.evaluation.run_plan import Plan, run
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.retrievers import load
@@ -373,5 +372,4 @@ def records_of_run(
     asked = load(method)
     plan = Plan(questions=questions, methods=[asked], asking=AskOptions(), gold_topics=True, workers=workers)
     config = {"dataset": {"name": "simulated"}, "methods": [{"label": method}], "model": ""}
-    run(knowledge, plan, Run.begin(path, config, questions))
-    return list(Run.open(path).records(method).values())
+    return list(run(knowledge, plan, path, config).records(method).values())

@@ -183,7 +183,6 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
     run("check", "answer.json", *source)
     run("log", "--log", "log.db")
     run("log", "--log", "log.db", "--debug", "-f", "json")
-    run("log", "rate", "1", "--up", "--log", "log.db")
     run("log", "export", "--log", "log.db", "-o", "exported.jsonl")
     run("cache")
     assert "log.db" in check_files(place)

@@ -48,13 +48,11 @@ FallbackObject = TypedDict("FallbackObject", {"purpose": str, "reason": str})
 class AnswerObject(TypedDict):
     """A term that answers, and the markers of the evidence it is in; scores compare only within one answer.
 
-    `best` says whether it is of the answer itself; of ranked candidates, what the best reading leads to. `is_best` is
-    its old name, which goes with the next version.
+    `best` says whether it is of the answer itself; of ranked candidates, what the best reading leads to.
     """
 
     term: TermObject
     best: bool
-    is_best: bool
     description: NotRequired[str]
     score: float
     markers: list[str]
@@ -167,10 +165,9 @@ class AnsweredObject(TypedDict):
     it is not sure its best candidate; 0 where there is none. `details` is for what explains an answer, and may grow
     within a version: `signals` is what the confidence rests on, `they` what *they* was taken for. `prose` is what the
     model says of the answer, sentences that hold by what they cite; `usage.dropped_sentences` is how many did not.
-    `sure`: nothing is in doubt, else `gaps` says what is; `not_understood` is their old name, which goes with the next
-    version. `choices` are then the likely readings of the question, with what each comes to: asked with `reading` 2,
-    the second is the answer. Asked with a `guarantee`, that many times in 100 they hold the right answer, or `answers`
-    do where `choices` is empty; it is 0 where no readings do.
+    `sure`: nothing is in doubt, else `gaps` says what is. `choices` are then the likely readings of the question, with
+    what each comes to: asked with `reading` 2, the second is the answer. Asked with a `guarantee`, that many times in
+    100 they hold the right answer, or `answers` do where `choices` is empty; it is 0 where no readings do.
     """
 
     schema_version: int
@@ -202,7 +199,6 @@ class AnsweredObject(TypedDict):
     details: Json
     computed: ComputedObject | None
     gaps: list[GapObject]
-    not_understood: list[GapObject]
     choices: list[ChoiceObject]
     guarantee: int
     notes: list[NoteObject]
@@ -253,7 +249,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
     """Return the answer as one JSON object."""
     from kgsparql.plans.arrays import written_plan  # not needed by whoever makes no JSON
 
-    best, gaps = frozenset(answer.best), [_object_of(GapObject, gap) for gap in answer.gaps]
+    best = frozenset(answer.best)
 
     def term(one: Term) -> TermObject:
         return term_json(one, answer.labels.get(one, printable(getattr(one, "value", str(one)))))
@@ -264,7 +260,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         value=answer.value and term(answer.value),
         answers=[
             _object_of(
-                AnswerObject, one, term=term_json(one.term, one.label), best=one in best, is_best=one in best,
+                AnswerObject, one, term=term_json(one.term, one.label), best=one in best,
                 score=round(one.score, 4),
             )
             for one in answer.answers[:MAX_JSON_ANSWERS]
@@ -281,7 +277,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
             for link in answer.linked
         ],
         inference=[_triple_object(StepObject, step.cited, term, marker=step.marker) for step in answer.inference],
-        tree=answer.tree.text(),
+        tree=answer.tree.mermaid() if answer.tree else "",
         usage=dict(answer.usage),
         trust=answer.trust and asdict(answer.trust),
         details={
@@ -289,7 +285,8 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
             **({"they": written_plan(answer.they)} if answer.they is not None else {}),
         },
         computed=_computed_object(answer, term, written_plan),
-        gaps=gaps, not_understood=gaps, choices=[_object_of(ChoiceObject, one) for one in answer.choices],
+        gaps=[_object_of(GapObject, gap) for gap in answer.gaps],
+        choices=[_object_of(ChoiceObject, one) for one in answer.choices],
         notes=[_object_of(NoteObject, note, text=str(note)) for note in answer.notes],
         fallbacks=[_object_of(FallbackObject, one) for one in answer.fallbacks],
         error=answer.error and error_json(answer.error),

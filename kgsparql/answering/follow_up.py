@@ -73,11 +73,7 @@ class Before:
             Meant(IRI(own["term"]["value"]), own["term"]["label"], own["mention"], own["start"])
             for own in told["linked"]
         ]
-        best = [
-            own["term"]
-            for own in told["answers"]
-            if own.get("best", own.get("is_best")) and own["term"]["type"] == "uri"
-        ]
+        best = [own["term"] for own in told["answers"] if own.get("best") and own["term"]["type"] == "uri"]
         answers = [Meant(IRI(own["value"]), own["label"]) for own in best if told["status"] == "answered"]
         topics.sort(key=lambda own: own.start)
         several, beside = _several_in(told, iris_in(own.term for own in answers))

@@ -21,7 +21,6 @@ from kgsparql.rdf.terms import Json, json_text, printable
 
 if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
-    from kgsparql.evaluation.run_directory import Run
     from kgsparql.evaluation.run_plan import MethodProgress
     from kgsparql.knowledge_base import KnowledgeBase
 
@@ -35,7 +34,7 @@ def _opened_dataset(dataset: str, graph: GraphOptions, asked: RunOptions) -> tup
     """
     from kgsparql.evaluation.datasets import load, sample
 
-    loaded = load(dataset, language=c.languages(asked.lang)[0])
+    loaded = load(dataset)
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
     source = f" · {loaded.source}" if loaded.source else ""
     graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
@@ -55,7 +54,6 @@ class RunOptions:
     option: Annotated[
         list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
     ] = None
-    resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False
     gold_topics: Annotated[
         bool, c.option("--gold-topics", "Give the entities of each question instead of linking them.")
     ] = False
@@ -79,27 +77,24 @@ def run(
     limits: LimitOptions,
     dataset: Annotated[
         str,
-        typer.Argument(metavar="DATASET", help="A folder with a graph and questions; a file of JSONL or QALD."),
+        typer.Argument(metavar="DATASET", help="A folder with a graph and questions; a file of JSON Lines."),
     ],
     asked: RunOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
 
-    `--resume` goes on after Ctrl-C, a lost endpoint or a full disk, and pays for nothing twice. Then:
-    kgsparql eval compare RUN
+    Then: kgsparql eval compare RUN
     """
     from kgsparql.evaluation import run_plan as plans
-    from kgsparql.evaluation.run_directory import Run, check_new
+    from kgsparql.evaluation.run_directory import check_new
 
     methods = plans.load_methods(asked.retriever, options_of(asked.option))
     is_with_model = model.is_named and not model.no_model
-    begun = Run.open(asked.output) if asked.resume else None
-    if begun is None:
-        check_new(asked.output)
+    check_new(asked.output)
     drawn, graph = _opened_dataset(dataset, graph, asked)
     with opened_to_ask(graph, model, limits, asked, is_one_method=False) as (knowledge, asking):
         graph.say("" if is_with_model or model.no_model else HOW_TO_ADD)
-        questions, gaps = _known_questions(drawn, knowledge, begun)
+        questions, gaps = _known_questions(drawn, knowledge)
         plan = plans.Plan(
             questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics,
             workers=asked.workers or (4 if is_with_model or knowledge.graph.is_remote else 1),
@@ -107,22 +102,16 @@ def run(
         config = plans.configuration(
             drawn, knowledge, plan, sampling={"limit": asked.limit, "seed": asked.seed, **gaps}, embedder=asked.embedder
         )
-        graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}; --resume goes on")
+        graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}")
         with _tally_bar(graph) as tell:
-            plans.resume_or_begin(knowledge, plan, asked.output, config, tell=tell)
+            plans.run(knowledge, plan, asked.output, config, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
 
 
-def _known_questions(
-    dataset: Dataset, knowledge: KnowledgeBase, begun: Run | None
-) -> tuple[tuple[Question, ...], Json]:
+def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[Question, ...], Json]:
     """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
     from kgsparql.evaluation.datasets import answered, missing_share
 
-    if begun is not None:  # it has the answers already
-        return begun.questions, {
-            name: begun.config.get(name) for name in ("left_out", "missing_share", "without_answer")
-        }
     share = missing_share(dataset, knowledge)
     if share > 0.5:  # it is another graph
         raise DataError(

@@ -6,7 +6,7 @@ Runs are scored from their records and questions alone: nothing is asked again.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,9 +49,9 @@ class Row:
         """Return the metric of each question that has one."""
         return {key: own for key, scores in self.scores.items() if (own := scores[metric]) is not None}
 
-    def mean(self, metric: str, among: Collection[Key] | None = None) -> float:
-        """Average a metric over all questions, or these; not a number where none has one."""
-        found = [value for key, value in self.values(metric).items() if among is None or key in among]
+    def mean(self, metric: str) -> float:
+        """Average a metric over all questions; not a number where none has one."""
+        found = self.values(metric).values()
         return sum(found) / len(found) if found else math.nan
 
 
@@ -138,7 +138,7 @@ def scored_rows(runs: Iterable[Run], metrics: Sequence[str]) -> list[Row]:
             rows.append(Row(method, method, printable(run.model, 100), run, scores))
     if not any(row.scores for row in rows):
         where = ", ".join(str(row.run.path) for row in rows)
-        raise InputError(f"{where}: no question has been answered yet", hint="go on with it: --resume")
+        raise InputError(f"{where}: no question has been answered yet", hint="run it again into another directory")
     # By the method, then the model, then the run, as far as they are needed.
     models = grouped((row.method, row.model) for row in rows)
     names = [f"{r.method}, {r.model or 'no model'}" if len({*models[r.method]}) > 1 else r.method for r in rows]
@@ -194,7 +194,6 @@ def _report_lines(found: Comparison) -> Iterator[str]:
     asked = {"asked": [f"{len(row.scores):,}" for row in found.rows]}
     yield from _table_lines("Quality", found, asked | _mean_columns(found, quality))
     yield from _difference_table(found)
-    yield from _kind_table(found)
     shares, costs = (_mean_columns(found, by_group.get(group, ())) for group in ("grounding", "cost"))
     yield from _table_lines("Reliability: share of questions", found, shares)
     yield from _table_lines("Cost: mean of a question", found, costs)
@@ -229,22 +228,6 @@ def _difference_table(found: Comparison) -> Iterator[str]:
         })  # fmt: skip
         yield "  Over the questions that both were asked. In brackets: where 95 % of the differences"
         yield "  are if questions are drawn anew (paired bootstrap); one that holds 0 shows none."
-
-
-def _kind_table(found: Comparison) -> Iterator[str]:
-    """Show the first metric by the first property of which the questions have some values, but not many."""
-    metric, questions = found.metrics[0], found.rows[0].run.questions
-    for kind in ("hops", "type"):
-        groups = grouped((value, (one.id, one.text)) for one in questions if (value := getattr(one, kind)))
-        if 1 < len(groups) <= 8:
-            columns = {
-                f"{printable(value, 40)} (n {len(keys)})": [
-                    amount(metric, row.mean(metric, keys)) for row in found.rows
-                ]
-                for value, keys in sorted(groups.items())
-            }
-            yield from _table_lines(f"{metric} by {kind}", found, columns)
-            return
 
 
 def amount(metric: str, value: float) -> str:

@@ -194,7 +194,7 @@ class Record:
 
     :param status: of :class:`Answer`, or ``error``.
     :param error: code and message, if the question failed, or the model did when there was evidence.
-    :param is_lost: a server did not answer: the question is asked again when the run is resumed.
+    :param is_lost: a server did not answer.
     :param ranked: nobody chose among the answers: they are candidates in order.
     :param score: of the answer as a whole, the higher the likelier it is right; comparable among the records of one
         method: the confidence. ``None`` if there is no answer, and of a baseline.

@@ -1,11 +1,10 @@
 """Questions with known answers, read from the formats that datasets come in, drawn from them, and answered.
 
-An entry of each format has a model, which makes a question of it. kgsparql's own is JSON Lines (or a JSON list):
-``id``, ``question``, ``answers`` (labels), ``answer_iris``, ``topic_entities`` (``{iri, label}``), ``hops``, ``type``,
-``path`` (names of predicates, ``^`` before one walked from object to subject), ``sparql``, ``golden_triples``
-(``{s, p, o}``), ``rows`` (of a table: lists of labels or values). Only ``question`` must be there, and what says or
-finds its answers. ``"answers": []`` says that the graph has no answer: who finds none is right. The same holds for an
-empty SPARQL result of QALD.
+They come as JSON Lines (or a JSON list): ``id``, ``question``, ``answers`` (labels), ``answer_iris``,
+``topic_entities`` (``{iri, label}``), ``hops``, ``type``, ``path`` (names of predicates, ``^`` before one walked from
+object to subject), ``sparql``, ``golden_triples`` (``{s, p, o}``), ``rows`` (of a table: lists of labels or values).
+Only ``question`` must be there, and what says or finds its answers. ``"answers": []`` says that the graph has no
+answer: who finds none is right.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import from_json
-from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.dataclasses import replace
@@ -46,14 +44,12 @@ from kgsparql.linking.words import in_turn
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import (
     IRI,
-    Json,
     Literal,
     PrefixMap,
     Term,
     Triple,
     grouped,
     iri,
-    local_name,
     parse_term,
     printable,
 )
@@ -61,7 +57,6 @@ from kgsparql.rdf.terms import (
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
     "JSON Lines: a question a line, with answers and answer_iris",
-    "QALD JSON: questions[].question[].string",
 )
 """What can be read, for people."""
 
@@ -69,7 +64,7 @@ _MAX_BYTES = 2**29  # the limit for a file of questions, unpacked: the largest k
 _QUESTIONS = (".jsonl", ".ndjson", ".json")
 
 
-def load(path: str | Path, *, language: str = "en") -> Dataset:
+def load(path: str | Path) -> Dataset:
     """Load the questions of a file, or of a folder with a graph and questions about it.
 
     The ending of a file tells its format. A question that cannot be used becomes a problem, and so does one with the id
@@ -77,7 +72,6 @@ def load(path: str | Path, *, language: str = "en") -> Dataset:
     or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if there is no
     ``graph.*``, ``graph`` (one path or several, from the folder on).
 
-    :param language: of questions that are asked in several.
     :raises InputError: if there is nothing, or no format is recognised.
     :raises DataError: if the file is malformed, or none of its questions can be used.
 
@@ -87,13 +81,13 @@ def load(path: str | Path, *, language: str = "en") -> Dataset:
     """
     place = Path(path)
     if os.path.isdir(place):  # noqa: PTH112 - Path's method raises for a name that is too long
-        return _folder_dataset(place, language)
+        return _folder_dataset(place)
     if not os.path.isfile(place):  # noqa: PTH113
         raise InputError(f"{printable(path, 200)}: no such file or folder", hint=f"name {'; or '.join(FORMATS)}")
-    return _file_dataset(place, language)
+    return _file_dataset(place)
 
 
-def _folder_dataset(folder: Path, language: str) -> Dataset:
+def _folder_dataset(folder: Path) -> Dataset:
     names = [f"questions{suffix}{packed}" for suffix in _QUESTIONS for packed in ("", ".gz")]
     file = next((folder / name for name in names if (folder / name).is_file()), None)
     if file is None:
@@ -109,18 +103,18 @@ def _folder_dataset(folder: Path, language: str) -> Dataset:
         ) from error
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
     graph = graph or [Path(os.path.normpath(folder / name)) for name in about.graph]
-    found = _file_dataset(file, language)
+    found = _file_dataset(file)
     name = printable(about.name, 60) or found.name
     return replace(found, name=name, source=about.source, licence=about.licence, graph=tuple(graph))
 
 
-def _file_dataset(path: Path, language: str) -> Dataset:
+def _file_dataset(path: Path) -> Dataset:
     """Make the questions of a file; of those with one id the first counts."""
     questions: dict[str, Question] = {}
     problems: list[Problem] = []
-    for place, model, number, value in _entries_of(path):
+    for place, number, value in _entries_of(path):
         try:
-            question = question_of(model, value, number, language)
+            question = question_of(value, number)
         except KgsparqlError as error:
             problems.append(Problem(place, error.message))
             continue
@@ -133,18 +127,18 @@ def _file_dataset(path: Path, language: str) -> Dataset:
         first = problems[0].where.removeprefix(str(path))
         raise DataError(
             f"{path}: none of {len(problems):,} questions can be used; the first{first}: {problems[0].message}",
-            hint="is it the right file, or the right --lang?",
+            hint="is it the right file?",
         )
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     name = path.absolute().parent.name if stem == "questions" else stem
     return Dataset(name=printable(name, 60), questions=tuple(questions.values()), problems=tuple(problems))
 
 
-def _entries_of(path: Path) -> Iterator[tuple[str, type[Entry], int, Any]]:
-    """Yield the entries of a file of any format, which its ending tells: place, model, number, and JSON or its text."""
+def _entries_of(path: Path) -> Iterator[tuple[str, int, Any]]:
+    """Yield the entries of a file, whose ending tells how it has them: place, number, and JSON or its text."""
     suffix, text = Path(path.name.lower().removesuffix(".gz")).suffix, _file_text(path)
     if suffix in {".jsonl", ".ndjson"}:
-        yield from ((f"{path}:{n}", OwnEntry, n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
+        yield from ((f"{path}:{n}", n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
         return
     if suffix not in _QUESTIONS:
         raise _unknown_format(path)
@@ -152,12 +146,9 @@ def _entries_of(path: Path) -> Iterator[tuple[str, type[Entry], int, Any]]:
         data = from_json(text)
     except ValueError as error:
         raise _unknown_format(path, f" (not JSON: {error})") from error
-    model: type[Entry] = QaldEntry
-    if isinstance(data, list):
-        model, data = OwnEntry, {"questions": data}
-    if not isinstance(data, Mapping) or not isinstance(data.get("questions"), list):
-        raise DataError(f"{path}: questions is no list", hint=f"known: {'; '.join(FORMATS)}")
-    yield from ((f"{path}: question {n}", model, n, value) for n, value in enumerate(data["questions"], 1))
+    if not isinstance(data, list):
+        raise DataError(f"{path}: no list of questions", hint=f"known: {'; '.join(FORMATS)}")
+    yield from ((f"{path}: question {n}", n, value) for n, value in enumerate(data, 1))
 
 
 def _unknown_format(path: Path, why: str = "") -> InputError:
@@ -280,13 +271,10 @@ def _query_result(
 
 _ABSOLUTE_IRI = re.compile(r"<.*>|[A-Za-z][A-Za-z0-9+.-]*://\S+|urn:\S+")
 _LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?')
-_DBPEDIA = "http://dbpedia.org/resource/"  # whose local names are labels: those of Wikipedia
 
 
 # A number or boolean is written as in JSON.
 Text = Annotated[str, BeforeValidator(lambda own: json.dumps(own) if isinstance(own, int | float) else own)]
-# The SPARQL, also out of an object that it is in.
-Queried = Annotated[str, BeforeValidator(lambda own: own.get("sparql") or "" if isinstance(own, Mapping) else own)]
 
 
 def _without_nulls(data: Any) -> Any:
@@ -297,19 +285,6 @@ class _WithoutNulls(BaseModel):
     """JSON object in which ``null`` stands for something that is not there."""
 
     _without_nulls = model_validator(mode="before")(_without_nulls)
-
-
-class Entry(_WithoutNulls):
-    """Question as a file has it."""
-
-    id: Text = ""
-
-    def to_question(self, language: str, /) -> Question:
-        """Make the question, in one of its languages.
-
-        :raises InputError: if it cannot be used, with the reason.
-        """
-        raise NotImplementedError
 
 
 class Folder(_WithoutNulls):
@@ -323,7 +298,7 @@ class Folder(_WithoutNulls):
     ] = []
 
 
-def question_of(model: type[Entry], value: Any, number: int, language: str) -> Question:
+def question_of(value: Any, number: int) -> Question:
     """Read one question.
 
     :param value: the entry, as JSON or as that says.
@@ -331,10 +306,10 @@ def question_of(model: type[Entry], value: Any, number: int, language: str) -> Q
     :raises InputError: if it cannot be used, with the reason.
     """
     try:
-        entry = model.model_validate_json(value) if isinstance(value, str) else model.model_validate(value)
+        entry = OwnEntry.model_validate_json(value) if isinstance(value, str) else OwnEntry.model_validate(value)
     except ValidationError as error:
         raise InputError(why_invalid(error)) from error
-    question = entry.to_question(language)
+    question = entry.to_question()
     if question.answers is None and not (question.sparql.strip() or question.golden_triples):
         raise InputError("no answers, and no SPARQL that finds them")
     return replace(question, id=printable(entry.id, 200) or str(number))
@@ -352,9 +327,10 @@ class _TripleEntry(_WithoutNulls):
         return Triple(subject, predicate, object_)
 
 
-class OwnEntry(Entry):
-    """Question in kgsparql's own format."""
+class OwnEntry(_WithoutNulls):
+    """Question as a file has it."""
 
+    id: Text = ""
     question: Annotated[str, AfterValidator(checked_question)]
     answers: list[Text] | None = None
     answer_iris: list[WrittenIRI] | None = None
@@ -366,8 +342,11 @@ class OwnEntry(Entry):
     golden_triples: list[_TripleEntry] = []
     rows: list[list[Text]] = []
 
-    def to_question(self, _: str, /) -> Question:
-        """Make the question."""
+    def to_question(self) -> Question:
+        """Make the question.
+
+        :raises InputError: if it cannot be used, with the reason.
+        """
         topics = {topic.iri: topic for topic in reversed(self.topic_entities)}
         return Question(
             id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris),
@@ -376,68 +355,6 @@ class OwnEntry(Entry):
             golden_triples=tuple(entry.to_triple() for entry in self.golden_triples),
             rows=tuple(tuple(GoldAnswer(None, text) for text in row) for row in self.rows),
         )  # fmt: skip
-
-
-class _Wording(_WithoutNulls):
-    language: str = ""
-    string: str | None = None
-
-
-class _Bindings(_WithoutNulls):
-    bindings: list[dict[str, Json]] = []
-
-
-class _Result(_WithoutNulls):
-    """Result of a query in SPARQL's JSON, whose head may lack."""
-
-    boolean: bool | None = None
-    results: _Bindings | None = None
-
-    def to_terms(self) -> tuple[Term, ...]:
-        if self.boolean is not None:
-            return (Literal(self.boolean),)
-        rows = self.results.bindings if self.results else []
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        written = json.dumps({"head": {"vars": names}, "results": {"bindings": rows}})
-        try:
-            found = list(parse_query_results(written, format=QueryResultsFormat.JSON))  # type: ignore[arg-type]
-        except SyntaxError as error:
-            raise InputError(f"answers: {printable(error.msg, 200)}") from error
-        return gold_terms([{name: term for name in names if (term := row[name]) is not None} for row in found], names)
-
-
-class QaldEntry(Entry):
-    """Question of QALD JSON, all editions: in several languages, with answers as SPARQL results."""
-
-    question: list[_Wording]
-    query: Queried = ""
-    answers: list[_Result] | None = None
-    answertype: str = ""
-
-    def to_question(self, language: str, /) -> Question:
-        """Make the question."""
-        text = in_language({own.language: own.string for own in self.question}, language)
-        results = [one for one in self.answers or () if one.boolean is not None or one.results is not None]
-        terms = dict.fromkeys(term for one in results for term in one.to_terms())
-        return Question(
-            id=self.id, text=checked_question(text),
-            answers=tuple(GoldAnswer(term, _term_label(term)) for term in terms) if results else None,
-            sparql=self.query, type=self.answertype,
-        )  # fmt: skip
-
-
-def in_language(texts: Mapping[str, str | None], language: str) -> str:
-    """Choose the text in a language, or in a region's variety of it.
-
-    :raises InputError: if there is none; the message says in which there is.
-    """
-    written = {tag.replace("_", "-").lower(): text for tag, text in texts.items() if text and text.strip()}
-    wanted = language.lower()
-    found = [tag for tag in written if tag == wanted] or sorted(tag for tag in written if tag.startswith(f"{wanted}-"))
-    if not found:
-        there = printable(", ".join(sorted(written)) or "no language", 80)
-        raise InputError(f"no question in {printable(language, 20)}; there is one in {there}")
-    return written[found[0]]
 
 
 def term_of(text: str) -> Term | None:
@@ -473,10 +390,3 @@ def gold_of(labels: Sequence[str] | None, terms: Sequence[IRI] | None) -> tuple[
         texts = [""] * len(terms)
     called = dict(zip(reversed(terms), reversed(texts), strict=True))  # of one that is there twice, the first
     return tuple(GoldAnswer(term, called[term]) for term in dict.fromkeys(terms))
-
-
-def _term_label(term: Term) -> str:
-    """Return a literal's text; of DBpedia's names those of Wikipedia; what others are called only the graph knows."""
-    if isinstance(term, IRI):
-        return local_name(term) if term.value.startswith(_DBPEDIA) else ""
-    return str(getattr(term, "value", ""))

@@ -124,12 +124,6 @@ class Run:
         with store_errors(self.path), self.answers_file(record.method).open("ab") as stream:
             stream.write(_json_line(asdict(record)).encode("utf-8", "replace"))
 
-    def mend(self) -> None:
-        """Cut off the half line that a killed process left at the end of a file."""
-        with store_errors(self.path):
-            for file in sorted(self.path.glob("*/*.jsonl")):
-                os.truncate(file, file.read_bytes().rfind(b"\n") + 1)
-
 
 def check_new(path: Path) -> None:
     """Check that a run may begin in a directory, before anything is asked: it holds nothing, or can be made.
@@ -138,7 +132,7 @@ def check_new(path: Path) -> None:
     :raises StoreError: if what would hold it is a file, or may not be written.
     """
     if (path / "run.json").is_file():
-        raise InputError(f"{path}: a run is there already", hint="--resume goes on with it; or name another")
+        raise InputError(f"{path}: a run is there already", hint="name another")
     if path.exists():
         if not path.is_dir() or any(path.iterdir()):
             raise InputError(f"{path}: something is there already", hint="name a folder that is not there yet")
@@ -169,7 +163,7 @@ def whole_lines(file: Path, form: TypeAdapter[_T]) -> Iterator[_T]:
                 item = form.validate_json(line)
             except (TypeError, ValueError) as error:
                 why = printable(error, 200)
-                raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error
+                raise DataError(f"{file}:{number}: {why}", hint="remove that line") from error
             yield item
 
 
@@ -177,11 +171,11 @@ def whole_lines(file: Path, form: TypeAdapter[_T]) -> Iterator[_T]:
 def store_errors(path: Path) -> Iterator[None]:
     """Raise our own errors for a full disk, or a directory that cannot be written.
 
-    :raises DiskFullError: what was written before stays, and the run can be resumed.
+    :raises DiskFullError: what was written before stays.
     """
     try:
         yield
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-            raise DiskFullError(f"{path}: no space left", hint="free some, then go on with --resume") from error
+            raise DiskFullError(f"{path}: no space left", hint="free some, then run it again") from error
         raise StoreError(f"{path}: {error.strerror}", hint="name another directory with -o") from error

@@ -20,7 +20,7 @@ from kgsparql import retrievers
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import Retriever
 from kgsparql.dataclasses import asdict, dataclass, frozen, replace
-from kgsparql.errors import CancelledError, EndpointError, InputError, KgsparqlError, OptionError, our_error, redacted
+from kgsparql.errors import CancelledError, EndpointError, KgsparqlError, OptionError, our_error, redacted
 from kgsparql.evaluation.dataset import Dataset, Question, Record
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.run_directory import Run
@@ -30,9 +30,6 @@ from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Json, printable, whole_number
 from kgsparql.storage.files import digest_of, writer_lock
-
-_MAY_DIFFER = {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
-"""What may change when a run is resumed; all the rest must be the same."""
 
 
 @frozen(kw_only=True)
@@ -117,19 +114,6 @@ def configuration(dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sam
     }  # fmt: skip
 
 
-def check_same(there: Json, wanted: Json, path: Path) -> None:
-    """Refuse to resume a run that has another configuration.
-
-    :raises InputError: that says what differs.
-    """
-    differ = [n for n in {**there, **wanted} if n not in _MAY_DIFFER and there.get(n) != wanted.get(n)]
-    if differ:
-        raise InputError(
-            f"{path} is a run of something else: it differs in {', '.join(differ)}",
-            hint="the same command, or another directory",
-        )
-
-
 def now() -> str:
     """Return the time, as a run writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -166,57 +150,33 @@ QuestionOutcome = tuple[Question, Record, KgsparqlError | None]
 """What came of a question, and what it, or its model's part, ended with."""
 
 
-def resume_or_begin(knowledge: KnowledgeBase, plan: Plan, path: Path, config: Json, *, tell: Tell) -> Run:
-    """Complete the run in a directory: what is there is kept, the rest is asked.
+def run(knowledge: KnowledgeBase, plan: Plan, path: Path, config: Json, *, tell: Tell = ignore) -> Run:
+    """Ask all questions, method by method, into a new directory; a question that fails is recorded with its error.
 
     :param config: from :func:`kgsparql.evaluation.run_plan.configuration`.
-    :raises InputError: if what is there is a run of something else, or no run.
-    :raises StoreLockedError: if another process is writing it.
+    :raises InputError: if there is something in the directory.
+    :raises StoreLockedError: if another process is writing there.
+    :raises UnreachableError: after three questions in a row that an endpoint or a model server did not answer; what is
+        done is kept.
     """
-    began = config["began"]
     with writer_lock(path):
-        if (path / "run.json").is_file():
-            there = Run.open(path)
-            there.mend()
-            check_same(there.config, config, path)
-            began = there.config["began"]
-        else:
-            there = Run.begin(path, config, plan.questions)
-        run(knowledge, plan, there, tell=tell)
-        there.write_config({**config, "began": began, "ended": now()})
-    return Run.open(path)
-
-
-def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore) -> None:
-    """Ask what is not answered yet, method by method.
-
-    A question that fails is recorded with its error. If an endpoint or a model server did not answer it, it is asked
-    again when the run is resumed.
-
-    :raises UnreachableError: after three such questions in a row; what is done is kept.
-    """
-    for method in plan.methods:
-        progress, left = MethodProgress(method.name, 0, len(plan.questions)), []
-        records = there.records(method.name)
-        for question in plan.questions:
-            record = records.get(question.id)
-            if record is None or record.is_lost:
-                left.append(question)
-            else:
-                progress.add(question, record)
-        tell(progress)
-        lost_in_a_row = 0
-        with closing(_outcomes_of_method(knowledge, plan, method, left)) as outcomes:
-            for question, record, error in outcomes:
-                there.add(record)
-                progress.add(question, record)
-                tell(progress)
-                lost_in_a_row = lost_in_a_row + 1 if record.is_lost else 0
-                if lost_in_a_row >= UNREACHABLE:
-                    stopped = error or EndpointError("nobody answers")
-                    about = f"{UNREACHABLE} questions in a row: the run stops; --resume goes on with it."
-                    stopped.hint = f"{about} {stopped.hint or ''}".strip()
-                    raise stopped
+        there = Run.begin(path, config, plan.questions)
+        for method in plan.methods:
+            progress = MethodProgress(method.name, 0, len(plan.questions))
+            tell(progress)
+            lost_in_a_row = 0
+            with closing(_outcomes_of_method(knowledge, plan, method, plan.questions)) as outcomes:
+                for question, record, error in outcomes:
+                    there.add(record)
+                    progress.add(question, record)
+                    tell(progress)
+                    lost_in_a_row = lost_in_a_row + 1 if record.is_lost else 0
+                    if lost_in_a_row >= UNREACHABLE:
+                        stopped = error or EndpointError("nobody answers")
+                        stopped.hint = f"{UNREACHABLE} questions in a row: the run stops. {stopped.hint or ''}".strip()
+                        raise stopped
+        there.write_config({**config, "ended": now()})
+    return there
 
 
 def _outcomes_of_method(

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias, overload
 from typing import Literal as OneOf
+from typing import TypeAlias, overload
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.exploration.batched_select import batched_select, lookup
-from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.graph import Solution, Source, in_parts
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Json, Labels, Literal, Term, Triple, distinct, printable
-
-if TYPE_CHECKING:
-    import pandas as pd
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, distinct, printable
 
 ItemKind: TypeAlias = OneOf["path", "neighbours", "passage", "computed"]
 _LETTERS: dict[ItemKind, str] = {"path": "P", "neighbours": "N", "passage": "T", "computed": "Q"}
 
 _MAX_LINE_CHARACTERS = 20_000
-
-_COLUMNS = (
-    "marker", "kind", "subject", "subject_label", "predicate", "predicate_label", "object", "object_label", "direction",
-    "graph", "named_graph", "verified", "score", "text",
-)  # fmt: skip
 
 
 @frozen
@@ -164,31 +153,10 @@ class Evidence:
         """Every cited triple once, in order."""
         return distinct(cited.triple for item in self for cited in item.triples)
 
-    def to_dataframe(self, labels: Labels = MappingProxyType({})) -> pd.DataFrame:
-        """Make a line for each triple of each item, and one for an item without triples.
-
-        :param labels: of the terms; of one that has none here, the local name.
-        :raises OptionError: where pandas is not installed.
-        """
-        rows = []
-        for item in self:
-            about = {"marker": item.marker, "kind": item.kind, "score": item.score, "text": item.text}
-            rows += [about | _triple_columns(cited, labels) for cited in item.triples] or [about]
-        return data_frame({name: [row.get(name) for row in rows] for name in _COLUMNS})
-
     def keep(self, markers: Iterable[str]) -> Evidence:
         """Only these items, in their order, with the markers they had."""
         wanted = set(markers)
         return Evidence(item for item in self if item.marker in wanted)
-
-
-def _triple_columns(cited: CitedTriple, labels: Labels) -> Json:
-    columns: Json = {"direction": cited.direction, "verified": cited.verified}
-    for source in cited.sources[:1]:
-        columns |= {"graph": source.graph, "named_graph": source.named_graph}
-    for name, term in zip(("subject", "predicate", "object"), cited.triple, strict=True):
-        columns |= {name: python_value(term), f"{name}_label": labels.get(term) or own_label(term).text}
-    return columns
 
 
 # -- Verification: every cited triple is looked up again, and what is not there is removed -------------------------

@@ -189,10 +189,6 @@ class DecisionTree:
     def __bool__(self) -> bool:
         return bool(self.roots)
 
-    def text(self) -> str:
-        """Draw the trees as lines with box characters."""
-        return "\n".join(line for root in self.roots for line in (root.label, *_branch_lines(root, "")))
-
     def mermaid(self) -> str:
         """Draw a Mermaid flow chart, in which every arrow points the way of its triple."""
         lines, numbers = ["flowchart LR"], count(1)
@@ -270,17 +266,6 @@ def _paths_through(item: EvidenceItem) -> Iterator[Path]:
             yield Path(start, (leads[hop.start], hop))
         elif hop.start != start or hop.end not in onward:
             yield Path(hop.start, (hop,))
-
-
-def _branch_lines(node: Node, indent: str) -> Iterator[str]:
-    for i, child in enumerate(node.shown, 1):
-        last = i == len(node.shown) and not node.hidden
-        marks = f"  [{', '.join(child.markers)}]" if child.markers else ""
-        arrow = _named_arrow(child.step, child.direction)
-        yield f"{indent}{'└─' if last else '├─'} {arrow} {child.label}{marks}"
-        yield from _branch_lines(child, indent + ("   " if last else "│  "))
-    if node.hidden:
-        yield f"{indent}└─ … {node.hidden:,} more"
 
 
 _MERMAID = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;"})

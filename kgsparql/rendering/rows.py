@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
-from typing import Literal as OneOf
 
 from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, cell_text, rows_text
 from kgsparql.answering.answer_json import answer_to_json, term_json
-from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literals import aligned, data_frame, python_value, value_text
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, json_text, printable
@@ -200,18 +198,14 @@ def table_rows(answer: Answer, first: Computed | None = None) -> list[list[str]]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -> pd.DataFrame:
-    """Make a table of the answers, the best first, or of the triples of the evidence; of a computed table, that.
+def to_dataframe(answer: Answer) -> pd.DataFrame:
+    """Make a table of the answers, the best first; of a computed table, that.
 
     ``status`` is that of the whole answer, so that a doubt stays with what it is about; ``answer`` the IRI, or the
     value of a literal as Python has it; ``label`` what a person calls it.
 
-    :raises OptionError: if pandas is not installed, or for something else to show.
+    :raises OptionError: if pandas is not installed.
     """
-    if of not in {"answers", "evidence"}:
-        raise OptionError(f"no table of {of!r}", hint="one of: answers, evidence")
-    if of == "evidence":
-        return answer.evidence.to_dataframe(answer.labels)
     if (found := _table_of(answer)) is not None:
         columns: dict[str, list[Any]] = {}
         for name, terms, is_iri in _columns_of(found):

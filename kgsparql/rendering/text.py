@@ -206,7 +206,6 @@ def _found_sections(answer: Answer, *, verbose: int, told_graphs: bool) -> Itera
     listed, more = _listed_answers(answer)
     yield "Answers", [*(f"{i:>4}  {line}" for i, line in enumerate(listed, 1)), *([f"      {more}"] if more else [])]
     yield "Inference", [f"{i:>4}  {line}" for i, line in enumerate(_inferred_lines(answer), 1)]
-    yield "Tree", [answer.tree.text()] if answer.tree and verbose else []
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
     for heading, items in _titled_items(answer):
         lines: list[str] = []

@@ -300,7 +300,7 @@ def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: Json) -> Pla
         )  # fmt: skip
         likely = [own.plan for own in (planned.chosen, *planned.candidates[:_MOST_COMPARED_PLANS]) if own]
         plans = likely if (path := _plan_of_path(answer)) is None else [*likely, path]
-        found = {one["term"]["value"] for one in answer.get("answers", ()) if one.get("best", one.get("is_best"))}
+        found = {one["term"]["value"] for one in answer.get("answers", ()) if one.get("best")}
         same = (own for own in plans if _finds_just(own, found, knowledge.bounded(asking.without_model()).graph))
         plan = next(same, None)
         run["is_near"] = plan is None

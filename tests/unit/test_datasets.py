@@ -12,7 +12,7 @@ from kgsparql.errors import DataError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.rdf.terms import IRI, Literal
-from tests.world import FIXTURES, XSD
+from tests.world import FIXTURES
 
 DATASETS = FIXTURES / "datasets"
 R = "https://kgsparql.example/rivers/"
@@ -121,10 +121,6 @@ def test_of_questions_with_one_id_the_first_counts(written: Any) -> None:
 def test_an_empty_list_of_answers_says_that_there_is_none(written: Any) -> None:
     dataset = written(lines(entry(answers=[], answer_iris=[]), {"id": "b", "question": "Why?", "sparql": "ASK {}"}))
     assert [question.answers for question in dataset.questions] == [(), None]
-    data = json.loads((DATASETS / "qald.json").read_text(encoding="utf-8"))
-    data["questions"][0]["answers"] = [{"head": {"vars": ["x"]}, "results": {"bindings": []}}]
-    data["questions"][1]["answers"] = []
-    assert [q.answers for q in written(json.dumps(data), "qald.json").questions[:2]] == [(), None]
 
 
 def test_a_file_of_which_nothing_can_be_used_is_an_error(written: Any) -> None:
@@ -152,19 +148,17 @@ def test_what_is_no_format_is_refused_with_those_that_are(written: Any) -> None:
         with pytest.raises(InputError, match="not a file of questions") as caught:
             written(content, name)
     for content in ('{"a": 1}', "true"):
-        with pytest.raises(DataError, match="questions is no list"):
+        with pytest.raises(DataError, match="no list of questions"):
             written(content, "a.json")
-    for name in ("JSON Lines", "QALD"):
-        assert name in caught.value.hint
-    text = (DATASETS / "qald.json").read_text(encoding="utf-8")
+    assert "JSON Lines" in caught.value.hint
     with pytest.raises(InputError, match=r"line \d+ column \d+"):
-        written(text[: len(text) // 2], "qald.json")
+        written("[1, ", "a.json")
 
 
 def test_a_folder_has_questions_and_the_graph_that_is_named_so_or_that_it_names(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no questions\.jsonl") as caught:
         load(DATASETS)
-    assert "qald.json" in caught.value.hint
+    assert "sparql_only.jsonl" in caught.value.hint
     for absent in (tmp_path / "absent", "a\0b", "x" * 5000):
         with pytest.raises(InputError, match="no such file"):
             load(absent)
@@ -180,22 +174,6 @@ def test_a_folder_has_questions_and_the_graph_that_is_named_so_or_that_it_names(
     for name in ("graph.nt.gz", "graph_literals.nt.gz", "graph.txt", "other.ttl"):
         (tmp_path / name).write_bytes(b"")
     assert load(tmp_path).graph == (tmp_path / "graph.nt.gz",)
-
-
-def test_qald_in_english_and_german() -> None:
-    english = load(DATASETS / "qald.json")
-    assert (english.name, english.source, english.licence) == ("qald", "", "")
-    assert [question.id for question in english.questions] == ["1", "2", "3", "5"]
-    assert [question.type for question in english.questions] == ["", "number", "", ""]
-    assert answers_of(english, 0) == {river("NorthSea"): ""}
-    assert answers_of(english, 1) == {Literal("2", datatype=IRI(XSD + "integer")): "2"}
-    assert answers_of(english, 2) == {Literal(True): "true"}
-    assert answers_of(english, 3) == {Literal("Elbe", language="en"): "Elbe"}
-    (problem,) = english.problems
-    assert problem.where.endswith("qald.json: question 4")
-    assert problem.message == "no question in en; there is one in de"
-    german = load(DATASETS / "qald.json", language="de")
-    assert [question.text for question in german.questions] == ["Wo mündet der Rhein?", "Wie lang ist die Elbe?"]
 
 
 def test_a_sample_is_the_same_every_time_and_equal_by_hops() -> None:

@@ -20,7 +20,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql import IRI, Answer, AnswerTerm, BlankNode, Evidence, Literal, answer_to_rdflib, render, to_dataframe
+from kgsparql import IRI, Answer, AnswerTerm, BlankNode, Literal, answer_to_rdflib, render, to_dataframe
 from kgsparql.cli import app
 from kgsparql.errors import CancelledError, ForbiddenQueryError, OptionError, QueryTimeoutError, QuestionError
 from kgsparql.events import Event
@@ -133,19 +133,6 @@ def test_the_answers_as_a_table(answer: Answer, nobel: kgsparql.KnowledgeBase, m
     with pytest.raises(OptionError, match="needs pandas") as caught:
         to_dataframe(answer)
     assert caught.value.hint == "pip install pandas"
-    monkeypatch.undo()
-    frame = to_dataframe(answer, "evidence")
-    assert len(frame) == sum(len(item.triples) for item in answer.evidence)
-    assert frame.loc[0, ["marker", "subject_label", "predicate_label", "object_label"]].tolist() == [
-        "P1", "Marie Curie", "place of birth", "Warsaw",
-    ]  # fmt: skip
-    assert frame["verified"].all()
-    assert answer.evidence.to_dataframe()["object"].tolist() == frame["object"].tolist()
-    with pytest.raises(OptionError, match="no table of 'triples'"):
-        to_dataframe(answer, "triples")  # type: ignore[arg-type]
-    passage = Evidence([replace(answer.evidence[0], kind="passage", triples=(), marker="T1")]).to_dataframe()
-    assert passage["marker"].tolist() == ["T1"]
-    assert passage["subject"].isna().all()
 
 
 def test_the_answer_as_rdflib_is_the_answer_as_trig(answer: Answer) -> None:

@@ -254,7 +254,7 @@ def test_a_cut_is_told_by_names_and_arrows() -> None:
 def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
     ways = tuple(Path(ANN, (Hop(Triple(ANN, KNOWS, friend(i))),)) for i in range(50))
     drawn = decision_tree([replace(item(*range(50), ends=3_000), paths=ways)], {})
-    assert drawn.text().splitlines()[-1] == "└─ … 2,994 more"
+    assert '["… 2,994 more"]' in drawn.mermaid()
     inverse = Path(ANN, (Hop(Triple(friend(1), KNOWS, ANN), "inverse"),))
     chart = decision_tree([replace(item(1), paths=(inverse,))], {KNOWS: "knows"}).mermaid()
     assert '  n2 -- "knows" --> n1' in chart.splitlines()

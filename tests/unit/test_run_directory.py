@@ -55,18 +55,13 @@ def test_what_was_written_is_read(begun: Run) -> None:
     assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
 
 
-def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: Run) -> None:
+def test_the_half_line_of_a_killed_process_is_left_out(begun: Run) -> None:
     begun.add(RECORD)
     file = begun.path / "answers" / "mindmap.jsonl"
     whole = file.read_bytes()
     for half in (whole[:1], whole[:-1], b"x" * 3_000_000):
         file.write_bytes(whole + half)
         assert len(Run.open(begun.path).records("mindmap")) == 1
-        begun.mend()
-        assert file.read_bytes() == whole
-    file.write_bytes(b"x" * 3_000_000)
-    begun.mend()
-    assert file.read_bytes() == b""
 
 
 def test_a_line_that_is_no_json_or_no_record_is_named(begun: Run) -> None:
@@ -99,15 +94,12 @@ def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: Run
 def test_a_line_that_does_not_fit_is_said_and_left_out(begun: Run) -> None:
     resource = pytest.importorskip("resource")
     begun.add(RECORD)
-    before = {file: file.read_bytes() for file in begun.path.glob("*/*.jsonl")}
+    longest = max(file.stat().st_size for file in begun.path.glob("*/*.jsonl"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (max(map(len, before.values())) + 100, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (longest + 100, hard))
     try:
-        with pytest.raises(DiskFullError, match="no space left") as caught:
+        with pytest.raises(DiskFullError, match="no space left"):
             begun.add(replace(RECORD, text="x" * 10_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert "--resume" in (caught.value.hint or "")
     assert Run.open(begun.path).records("mindmap") == {"q1": RECORD}
-    begun.mend()
-    assert {file: file.read_bytes() for file in before} == before
