@@ -25,7 +25,7 @@ from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.path_scoring import WEIGHTS, Start, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
-from kgsparql.evaluation.matching import GoldAnswers
+from kgsparql.evaluation.metrics import GoldAnswers
 from kgsparql.exploration import walk_ends
 from kgsparql.rdf.paths import Walk
 from kgsparql.retrievers.path_ranking import PathRanking

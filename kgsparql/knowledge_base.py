@@ -416,7 +416,7 @@ def open(
     Its prefixes are known.
 
     :param languages: language tags of labels, the preferred first.
-    :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
+    :param embedder: ``auto``, ``none``, a model's name or path, or what makes vectors.
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
     :param progress: called with how far something long has come: its name, how much is done, and of how much.
     :param index: the directory below which label indexes are; the cache directory, if none.

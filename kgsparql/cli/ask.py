@@ -74,7 +74,7 @@ class AnswerOptions:
         str,
         c.option(
             "--embedder SPEC",
-            "auto, none, a model's name or path, or an OpenAI-compatible URL#model. Else KGSPARQL_EMBEDDER.",
+            "auto, none, or a model's name or path. Else KGSPARQL_EMBEDDER.",
             envvar="KGSPARQL_EMBEDDER",
         ),
     ] = "auto"

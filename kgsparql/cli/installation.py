@@ -77,7 +77,7 @@ def doctor(
         ("settings", _settings_finding),
         *(("graph", partial(_graph_finding, source, timeout)) for source in sources),
         ("model", partial(_model_finding, model, base_url, timeout)),
-        ("embedder", partial(_embedder_finding, embedder, timeout)),  # to load it takes seconds: it comes last
+        ("embedder", partial(_embedder_finding, embedder)),  # to load it takes seconds: it comes last
     ]
     exit_codes: list[int] = []
 
@@ -189,12 +189,12 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> 
     return CheckResult(f"{printable(model.name, 100)} at {model.client.base_url}: {answers}")
 
 
-def _embedder_finding(spec: str, timeout_s: float) -> CheckResult:
+def _embedder_finding(spec: str) -> CheckResult:
     """Say which embedder is used and where it comes from, and embed one text."""
     from kgsparql.models.embedders import open_embedder
     from kgsparql.models.embedding import INSTALL_HINT
 
-    embedder = open_embedder(spec, timeout_s=timeout_s)
+    embedder = open_embedder(spec)
     if embedder is None:
         hint = "" if spec == "none" else INSTALL_HINT
         return CheckResult("none: texts are compared by the words they share", hint, "absent")

@@ -4,8 +4,7 @@ May use: everything but ``cli``. Open first: ``dataset.py``, then ``run_plan.py`
 
     dataset.py      a question, the record of its result      datasets.py       read, drawn, written
     run_plan.py     what a run asks, and asking it            run_directory.py  a run on disk
-    metrics.py      figures from question and record          matching.py       which given answers are right
-    comparison.py   all metrics of runs, side by side
+    metrics.py      figures from question and record          comparison.py     all metrics of runs, side by side
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 

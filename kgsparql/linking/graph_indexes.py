@@ -135,7 +135,7 @@ def open_label_index(directory: Path, *, embedder: Embedder | None = None) -> Pa
 class GraphIndexes:
     """Label index, embedder, ranker and linker of a graph: made or opened when they are first needed.
 
-    :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
+    :param embedder: ``auto``, ``none``, a model's name or path, or what makes vectors.
     :param note: called with each line a person should read.
     :param place: a directory below which indexes are; the cache directory, if ``None``.
     """

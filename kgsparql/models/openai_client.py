@@ -52,7 +52,6 @@ TRIES = 3
 PAUSE_S = 0.2
 RATE_PAUSE_S = 1.0
 CHAT_BYTES = 512 * 1024
-EMBEDDINGS_BYTES = 64 * 1024 * 1024
 _MODELS_BYTES = 8 * 1024 * 1024
 _SHOWN = 200
 _OWN_WORDS = 2_000
@@ -114,10 +113,6 @@ class OpenAIClient(ClosedAtExit):
         return self._final_reply(
             "/chat/completions", body, max_bytes=CHAT_BYTES, timeout_s=timeout_s, began=began, cancel=cancel
         )
-
-    def embeddings(self, body: Json) -> Json:
-        """Return the JSON object that the server replies to a request for embeddings; errors as of :meth:`chat`."""
-        return self._final_reply("/embeddings", {"encoding_format": "float", **body}, max_bytes=EMBEDDINGS_BYTES)
 
     def models(self) -> list[str]:
         """List the models of the server, by the names that requests use; errors as of :meth:`chat`."""

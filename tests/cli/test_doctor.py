@@ -71,15 +71,7 @@ def test_a_package_that_is_not_imported_is_a_check_that_fails(run: Run, monkeypa
     assert "openai" in found["model"]["hint"]
 
 
-def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_not(run: Run) -> None:
-    with ModelServer() as server:
-        code, found = doctor(run, "--embedder", f"{server.url}#words")
-        assert [request.path for request in server.requests] == ["/v1/embeddings"]
-    assert (code, found["embedder"]["state"]) == (0, "ok")
-    assert "words@127.0.0.1" in found["embedder"]["found"]
-    assert "16 numbers" in found["embedder"]["found"]
-    code, found = doctor(run, "--embedder", f"http://127.0.0.1:{free_port()}/v1#words")
-    assert (code, found["embedder"]["state"]) == (5, "fail")
+def test_an_embedder_that_would_be_downloaded_is_not(run: Run) -> None:
     if not has_sentence_transformers():
         pytest.skip("sentence-transformers is not installed")
     code, found = doctor(run, "--embedder", "nobody/has-this-model")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.model_server import Altered, ModelServer, Slow
-from tests.world import EX
+from tests.world import EX, ROOT
 
 pytestmark = [pytest.mark.deep, pytest.mark.skipif(sys.platform != "linux", reason="mounts file systems")]
 
@@ -99,19 +98,24 @@ $K load b.nt --store S -q 2>said; echo "load $?"; grep -c "hint: " said
     assert "load 0" in lines or ("load 4" in lines and lines[-1] == "1"), lines
 
 
+SLOWLY = """
+import sys, kgsparql
+from tests.unit.hashed_embedder import HashedEmbedder
+kgsparql.open(sys.argv[1], embedder=HashedEmbedder(delay_s=0.3)).indexes.build()
+"""
+
+
 def test_S15_a_graph_is_asked_while_its_index_is_built(place: Path) -> None:
     file = place / "many.nt"
     file.write_text(labelled(1_000), encoding="utf-8")
-    with ModelServer(embeddings=lambda body: Slow(0.1, Altered(lambda _: None))) as server:
-        command = [*K, "index", "-k", str(file), "--embedder", f"{server.url}#m", "-q"]
-        with subprocess.Popen(command, cwd=place, env={**os.environ}) as building:
-            asked = 0
-            while building.poll() is None or asked < 2:
-                found = kgsparql(place, "ask", QUESTION, "-k", file, "--no-model", "--embedder", "none", "-f", "json")
-                assert json.loads(found.stdout)["linked"][0]["term"]["value"] == f"{EX}7", found.stderr
-                asked += 1
-        assert building.returncode == 0
-        assert kgsparql(place, "index", "-k", file, "--embedder", f"{server.url}#m").returncode == 0
+    command, own = [sys.executable, "-c", SLOWLY, str(file)], {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=place, env=own) as building:
+        asked = 0
+        while building.poll() is None or asked < 2:
+            found = kgsparql(place, "ask", QUESTION, "-k", file, "--no-model", "--embedder", "none", "-f", "json")
+            assert json.loads(found.stdout)["linked"][0]["term"]["value"] == f"{EX}7", found.stderr
+            asked += 1
+    assert building.returncode == 0
     found = kgsparql(place, "find", "thing 999 of 81", "-k", file, "--embedder", "none", "-f", "json").stdout
     assert found.count(f"{EX}999>") + found.count(f'{EX}999"') >= 1
 

@@ -13,7 +13,7 @@ import kgsparql
 from kgsparql import IRI, Answer, Literal
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Record, RecordedAnswer, RecordedCost, json_form
 from kgsparql.evaluation.datasets import load
-from kgsparql.evaluation.matching import GoldAnswers
+from kgsparql.evaluation.metrics import GoldAnswers
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath, Step

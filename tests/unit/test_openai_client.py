@@ -25,7 +25,6 @@ from kgsparql.errors import (
     RateLimitError,
     RequestRefusedError,
 )
-from kgsparql.models import openai_client
 from kgsparql.models.openai_client import OpenAIClient
 
 from tests.model_server import (  # isort: skip
@@ -84,11 +83,8 @@ def test_a_request_is_sent_as_it_is() -> None:
     with ModelServer(models=["one", "two/3"]) as server, OpenAIClient(server.url, api_key=CANARY) as asking:
         assert content(asking.chat(body)) == "scripted"
         assert asking.models() == ["one", "two/3"]
-        reply = asking.embeddings({"model": "m", "input": ["a", "b"]})
-    assert [item["index"] for item in reply["data"]] == [0, 1]
-    asked, _, embedded = server.requests
+    asked, _ = server.requests
     assert (asked.body, asked.path, asked.headers["authorization"]) == (body, CHAT, f"Bearer {CANARY}")
-    assert embedded.body == {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
 
 
 def test_server_and_key_are_of_the_environment_and_no_key_of_anybody_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,11 +263,6 @@ def test_M07_a_reply_of_1_MB_or_one_that_never_ends_is_an_error(monkeypatch: pyt
             asking.chat(BODY)
         assert caught.value.code == "E_LIMIT"
         assert _hung_up(server)
-    with ModelServer(vector=lambda text: [0.125] * 400_000).client() as asking:  # embeddings may be longer
-        assert len(asking.embeddings({"model": "m", "input": ["a"]})["data"][0]["embedding"]) == 400_000
-        monkeypatch.setattr(openai_client, "EMBEDDINGS_BYTES", 1_000_000)
-        with pytest.raises(ModelReplyError, match="longer than 976 KiB"):
-            asking.embeddings({"model": "m", "input": ["a"]})
 
 
 @pytest.mark.parametrize("script", [[Slow(30)], [Drip(Status(500))], [Status(429, {"Retry-After": "0"}), Drip()]])
