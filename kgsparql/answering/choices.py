@@ -24,7 +24,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.writing import in_words
 from kgsparql.rdf.terms import Term, iris_in, printable
-from kgsparql.rdf.vocabulary import TAXONOMY
+from kgsparql.rdf.vocabulary import ASKED_OF_ONTOLOGIES, DESCRIPTIONS, LABELS, OF_ONTOLOGIES, RDF_TYPE, TAXONOMY
 from kgsparql.reading.gaps import Gap
 
 MOST_CHOICES = 3
@@ -116,7 +116,8 @@ def _followed(found: Retrieval | None, seen: set[object], session: Session) -> L
         return None
     seen.update((terms, choice.reading))
     is_judged = made.computed is not None or made.is_judged
-    return LikelyReading(choice, made, made.gaps if is_judged else gaps(session, made))
+    left = made.gaps if is_judged else gaps(session, made)
+    return None if any(gap.code == "kind" for gap in left) else LikelyReading(choice, made, left)
 
 
 def _of_best_path(found: Retrieval, session: Session) -> Retrieval:
@@ -146,8 +147,15 @@ def _is_odd(plan: a.Plan, terms: Collection[Term], session: Session) -> bool:
     if not isinstance(plan, a.Condition) and session.linked.keys() >= {*terms} and not session.asked.is_definition:
         return True
     roots = Counter(map(root, session.asked.read.texts))
+    if isinstance(plan, a.Count) and isinstance(plan.items, a.Items):
+        return True  # so many things as were named
     is_shared = not session.asked.language.others.isdisjoint(session.asked.read.texts)
-    steps = [pair for part in parts(plan) if hasattr(part, "path") for pair in pairwise(part.path.steps)]
+    ways = [part.path.steps for part in parts(plan) if hasattr(part, "path")]
+    gone = {step.predicate for way in ways for step in way} - ASKED_OF_ONTOLOGIES - {RDF_TYPE, *LABELS, *DESCRIPTIONS}
+    defining = (one for one in gone if one.value.startswith(OF_ONTOLOGIES))
+    if any(roots.keys().isdisjoint(session.label_fit.label_roots(one)) for one in defining):
+        return True  # over what a term is defined by, of which no word speaks
+    steps = [pair for way in ways for pair in pairwise(way)]
     again = [one.predicate for one, other in steps if one == other or (other.inverts(one) and not is_shared)]
     again = [one for one in again if one not in TAXONOMY]
     return any(max((roots[own] for own in session.label_fit.label_roots(one)), default=0) < _TWICE for one in again)

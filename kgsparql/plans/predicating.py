@@ -134,6 +134,22 @@ class Predicating(NamedWords):
         for predicate, items in below.items():
             yield Denotation(items, other.score + _W.of_some, other.doubts, how=(Match("is", ways[predicate]),))
 
+    def in_common(self, given: Denotation, phrases: Sequence[NounPhrase]) -> list[Denotation] | None:
+        """What named things have all of them, by whichever predicate: the same one for each."""
+        things = [own for part in phrases for own in best(self.phrases.denotations(part), 1)]
+        if not all(one.is_named for one in things):
+            return None
+        known = (self.view.uses(one.known) for one in things)
+        paths = [
+            [use.path for use in own if use.step.is_forward and use.step.predicate != DISJOINT_WITH] for own in known
+        ]
+        common = [path for path in paths[0] if all(path in own for own in paths)]
+        sets = {path: a.Both(tuple(ends(one.known, path) for one in things)) for path in common}
+        self.view.look_for_items(sets.values())
+        found = {path: own for path, own in sets.items() if self.view.has_items(own)}
+        how = (Match("in common", path) for path in found)
+        return [given.kept(union([*found.values()]), 1.0, *how)] if found else None
+
     def set_apart(self, phrase: NounPhrase) -> a.ItemSet | None:
         """A class, but if it is disjoint with another that something is to be, too: a topping that is meat and fish.
 

@@ -396,7 +396,8 @@ class Restricting(NamedWords):
             each = [replace(said, subject=part) for part in phrase.parts]
         if phrase.joined_by == "or":  # films that A or B directed may be all of both together
             return self._in_any(given, [[one] for one in each]) if phrase is other else None
-        return self.all_of(given, each)
+        is_any = given.is_free and not given.head and said.light == "have" and not said.verb and phrase is not other
+        return (self.predicating.in_common(given, phrase.parts) if is_any else None) or self.all_of(given, each)
 
     def _told_apart(self, phrase: NounPhrase) -> list[NounPhrase]:
         """Tell apart what cannot be of one thing: concerts before 2005 and after 2010 are two."""

@@ -193,6 +193,11 @@ class Writer:
                 return names([f"{self.label(of)} or a kind of it"])
             case a.Either((start, a.Ends(again, PropertyPath((Step(_, way, True),))))) if start == again:
                 return _or_classes("above" if way == "forward" else "below", self.phrase(start))
+            case a.Both((a.Ends(a.Items((one,)), path), a.Ends(a.Items((other,)), again))) if path == again and (
+                path.last_step.is_forward
+            ):
+                said = replace(names([f"both {self.label(one)} and {self.label(other)}"]), is_one=False)
+                return reduce(reached, self.relations(path), said)
             case a.Both(sets) | a.Either(sets):
                 return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
             case a.Held() | a.Beside() | a.Times() | a.Top(measure=a.When()) | a.Minus(a.Held() | a.Beside()):

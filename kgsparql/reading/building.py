@@ -323,6 +323,10 @@ class Builders:
                 case [Predication(object=None) as last] if last.verb:
                     said, rest = replace(last, preposition=preposition, object=time), rest[:-1]
             question = replace(question, phrase=replace(question.phrase, restrictions=(*rest, said)))
+        match question.phrase.chunks, "is_listing" in found:
+            case (name,), False if name.entities and not name.classes:
+                is_alone = question == self.form(phrase=NounPhrase(chunks=(name,)))  # what it is, is asked
+                question = replace(question, is_definition=is_alone or question.is_definition)
         return replace(question, is_listing="is_listing" in found)
 
     def asked(self, found: Labels) -> Form:

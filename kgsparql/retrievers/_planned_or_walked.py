@@ -83,11 +83,17 @@ class PlannedOrWalked(Retriever):
         if session.those is not None:  # no path leads from all of them
             return replace(planned or Retrieval(), readings=lambda _: plan_readings(read, planned, session))
         if planned is not None and (_says_all(read, planned) or _needs_a_plan(read)):
-            beside = self.walking.retrieve(session) if session.only_evidence else None
-            others = () if beside is None else beside.evidence
+            also = self.walking.retrieve(session) if session.only_evidence else None
+            others = () if also is None else also.evidence
             made = replace(planned, evidence=_one_after_the_other(planned.evidence, others))
-            return replace(made, readings=lambda walks: self._all_readings(read, planned, beside, session, walks))
+            return replace(made, readings=lambda walks: self._all_readings(read, planned, also, session, walks))
         walked = self.walking.retrieve(session)
+        name = read.asked.phrase.head
+        is_name = read.asked.is_definition and name is not None and len(name.span) == len(read.asked.texts)
+        if is_name and (not len(walked.evidence) or gaps(session, walked)):
+            planned = planned_retrieval(read, session)  # itself: nothing says what it is
+            if planned is not None:
+                return planned
         if planned is None and not len(walked.evidence):
             named = [name for chunk in read.asked.read.chunks for name in chunk.entities if name.calls]
             walked = replace(walked, gaps=tuple(known_elsewhere(name.label) for name in named), is_judged=bool(named))
