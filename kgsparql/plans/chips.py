@@ -36,7 +36,7 @@ from kgsparql.schema.vocabulary import GraphVocabulary
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where a part of a plan stands: names of fields, and numbers in tuples."""
-ChipKind = OneOf["class", "item", "predicate", "direction", "operator", "value", "condition"]
+ChipKind = OneOf["class", "item", "predicate", "operator", "value", "condition"]
 
 MOST_OPTIONS, MOST_COUNTED, MOST_SECONDS = 40, 1_000, 3.0
 """Options of a chip; what one finds is counted up to here; after so long no more are counted."""
@@ -80,7 +80,7 @@ def chips(plan: a.Plan) -> list[Chip]:
     >>> from kgsparql.rdf.paths import PropertyPath
     >>> born = a.Ends(a.Items((IRI("http://e.org/Rome"),)), PropertyPath.of("^http://e.org/born"))
     >>> [chip.kind for chip in chips(a.Count(a.Both((born, a.Instances(IRI("http://e.org/Poet"))))))]
-    ['item', 'predicate', 'direction', 'class', 'condition']
+    ['item', 'predicate', 'class', 'condition']
     """
     found = dict[tuple[ChipKind, str], tuple[Place, ...]]()
     for kind, place in _chip_places(plan, ()):
@@ -99,7 +99,7 @@ def _chip_places(part: Any, place: Place) -> Iterator[tuple[ChipKind, Place]]:
         case a.Instances() | a.Items():
             yield "class" if isinstance(part, a.Instances) else "item", place
         case Step():
-            yield from (("predicate", place), ("direction", place))
+            yield "predicate", place
         case a.Column():
             return  # a table keeps its columns
         case tuple():
@@ -147,7 +147,7 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
         case "predicate", Step(predicate):
             return label(predicate)
         case _, Step():
-            return "turn round" if kind == "direction" else leads(say.relations(part.path), ANYTHING).text
+            return leads(say.relations(part.path), ANYTHING).text
         case "value", a.Where(_, measure, _, value):
             return say.quantity(measure, value) if isinstance(value, Literal) else label(cast("IRI", value))
         case "condition", _:
@@ -215,8 +215,6 @@ class _OptionFinder:
                 found = [a.Instances(one) for one in self.profiler.with_broader(own) if one not in CLASS_KINDS]
             case "item":
                 found = [a.Items((one,)) for one in self._terms(_OPEN_ITEMS)]
-            case "direction":
-                found = [part.reversed]
             case "value":
                 found = [replace(part, value=one) for one in self._values(part)]
             case "condition":

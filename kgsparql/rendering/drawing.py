@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from math import ceil, floor
 from typing import Literal as OneOf
 
@@ -123,7 +123,7 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
         whole = _telling_parts(item, answer)
         drawn |= {*item.ends}.union(*((hop.triple.subject, hop.triple.object) for part in whole for hop in part))
         parts = [part for part in whole if not few or any(hop.triple in few for hop in part)]
-        for part in sorted(parts, key=lambda part: not any(answers & {*hop.triple} for hop in part)):
+        for part in _leading_first(parts, firsts, answers):
             ends = [end for hop in part for end in (hop.triple.subject, hop.triple.object)]
             if len(terms.keys() | set(ends)) > most_nodes:
                 continue
@@ -155,6 +155,24 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
         for ends, (link, (way, markers)), shape in zip(joined, links.items(), _edge_shapes(joined, nodes), strict=True)
     )
     return Drawing(nodes, edges, len(drawn - ids.keys()))
+
+
+def _leading_first(parts: Sequence[list[Hop]], firsts: Iterable[Term], answers: Set[Term]) -> list[list[Hop]]:
+    """Put first, answer by answer, what joins it with what is named: alone, where every answer is so joined."""
+    ends = [{end for hop in part for end in (hop.triple.subject, hop.triple.object)} for part in parts]
+    ways: dict[Term, list[int]] = {}
+    for first in firsts:
+        reached: dict[Term, tuple[int, ...]] = {first: ()}
+        while new := {
+            end: (*reached[near], at) for at, own in enumerate(ends) for near in own & reached.keys() for end in own
+            if end not in reached
+        }:  # fmt: skip
+            reached.update(new)
+        for answer in reached.keys() & answers:
+            ways.setdefault(answer, []).extend(reached[answer])
+    leading = dict.fromkeys(at for answer in answers for at in ways.get(answer, ()))
+    others = sorted(set(range(len(parts))) - leading.keys(), key=lambda at: answers.isdisjoint(ends[at]))
+    return [parts[at] for at in (leading if ways.keys() == {*answers} else [*leading, *others])]
 
 
 def _telling_parts(item: EvidenceItem, answer: Answer) -> list[list[Hop]]:

@@ -243,7 +243,8 @@ def _first_lines(answer: Answer) -> Iterator[str]:
     listed = "; ".join([*map(_answer_name, answer.best[:LISTED]), *([more] if more else [])])
     nearest, markers = f"{answer.say('Nearest')}: " if answer.gaps else "", ", ".join(answer.cited)
     yield f"{nearest}{printable(listed, _MOST_ANSWER)}  [{markers}]"
-    likely = [answer.say("{} % likely to be right").format(f"{100 * answer.confidence:.0f}")] * bool(answer.confidence)
+    is_likely = answer.confidence and not answer.gaps
+    likely = [answer.say("{} % likely to be right").format(f"{100 * answer.confidence:.0f}")] * bool(is_likely)
     yield f"({'; '.join([answer.say(_BY_RANK), *likely])})"
 
 

@@ -9,7 +9,7 @@ import secrets
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
@@ -214,10 +214,10 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: Json, number: i
     kind = parts[number].kind
     found, is_cut = options(plan, parts[number], session.graph, vocabulary=session.vocabulary)
     label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
-    kind, said = "condition" if kind == "predicate" else kind, partial(in_words, label=label)  # with its direction
+    kind = "condition" if kind == "predicate" else kind  # with its direction
     told = [
         {
-            "words": printable(said(one.plan) if kind == "direction" else part_words(kind, one.part, label), 200),
+            "words": printable(part_words(kind, one.part, label), 200),
             "is_now": one.plan == plan,
             "count": one.count, "plan": _sealed_plan(one.plan),
         } for one in found

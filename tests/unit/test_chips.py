@@ -93,7 +93,6 @@ def offered(knowledge: KnowledgeBase, question: str, kind: str) -> dict[str, int
     ("How many laureates were born after 1900?", "class", {"person": 50, "Nobel laureate": 46}),
     ("How many laureates were born after 1900?", "operator", {"any": 74, "is not": 72, "is not before": 48}),
     ("How many laureates were born after 1900?", "value", {"1842": 73, "1856": 69}),
-    ("Who is the spouse of Marie Curie?", "direction", {"turn round": 1}),
     ("Which Nobel laureates were born in Warsaw?", "condition", {"that studied at something": 1}),
     ("Which laureates have more than one award?", "operator", {"is at least": 74, "any": 74}),
 ])  # fmt: skip
@@ -150,7 +149,7 @@ def test_no_option_of_tables_leads_to_an_empty_column(graph: str) -> None:
 def test_a_table_keeps_its_columns_and_an_extreme_is_turned(nobel: KnowledgeBase) -> None:
     plan = read_plan_file(json.loads((FIXTURES / "plans" / "laureates_by_country.json").read_text()))
     assert isinstance(plan, a.Grouped)
-    assert [one.kind for one in chips(plan)] == ["class", "predicate", "direction", "condition"]
+    assert [one.kind for one in chips(plan)] == ["class", "predicate", "condition"]
     place = changed(nobel, plan, 1, "place of birth")
     assert told(nobel, place).startswith("for each place of birth of Nobel laureates: ")
     assert place.columns == plan.columns

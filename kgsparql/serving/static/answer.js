@@ -19,7 +19,7 @@ export function answerPart(run, acts) {
     answer.error && troubleOf(answer.error),
     gaps.length ? doubted(run, acts) : sure(run, acts, marks),
     followed.map((text) => el("p", { class: "how" }, text)),
-    answer.computed && basis(answer.computed),
+    answer.computed && !gaps.length && basis(answer.computed),
     outcome && el("p", { class: "outcome quiet" }, outcome),
     prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, title), spoken(prose, marks)),
     notes.length > 0 && folded((notes.length > FEW || answer.status === "answered") && count(notes.length, "note"), el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note)))),
@@ -64,7 +64,7 @@ function doubted({ answer, gaps: [doubt, ...more], again }, acts) {
 }
 
 /** The likely readings as sentences, each with what it comes to; one that is clicked is the answer. */
-const chosen = (choices, acts) => el("div", { class: "choices", role: "group", "aria-label": "Which is meant?" }, el("p", { class: "quiet" }, "Which is meant?"), choices.map((one, at) =>
+const chosen = (choices, acts) => el("div", { class: "choices", role: "group", "aria-label": "Is one of these meant?" }, el("p", { class: "quiet" }, "Is one of these meant?"), choices.map((one, at) =>
   el("button", { type: "button", onclick: () => acts.choose(at + 1) }, name(one.reading), " ",
     el("span", { class: "quiet" }, one.count > 1 && `${number(one.count)}: `, name(one.first.join(", ")), one.count > one.first.length && " …"))));
 
@@ -75,7 +75,7 @@ export function nearestPart(run, acts) {
   const [best, others] = parted(answer), marks = marksOf(acts);
   const first = best.slice(0, 3).map((one) => one.term.label).join("; ") || said[1]?.parts.filter((part) => typeof part === "string").join("");
   return [
-    el("summary", {}, "What was found nearest", first && [": ", name(shortened(first, 80)), best.length > 3 && " …"]),
+    el("summary", {}, "What was found nearest", first && answer.choices?.length > 0 && [": ", name(shortened(first, 80)), best.length > 3 && " …"]),
     computed ? spoken(said.slice(1), marks) : best.length > 0 && names(best.slice(0, NAMED), acts, marks),
     answer.type === "table" && folded("Its rows", tableOf(run)),
     further(others, acts, marks),
@@ -88,8 +88,9 @@ function asked({ linked, gaps, status }, again, acts) {
   const meanings = linked.flatMap((link, at) => (doubts.has(link.mention) ? link.candidates.slice(0, 4).map((one, other) =>
     button([name(one.term.label), one.description && ` (${one.description})`], () => acts.mean(at, other))) : []));
   const all = [...meanings, ...(again ?? []).map((question) => button(name(question), () => acts.ask(question)))];
+  all.push(...linked.filter((link) => link.term.type === "uri").slice(0, 2).map(({ term, description }) => button(["What is said of ", name(term.label)], () => acts.look({ term: `<${term.value}>`, label: term.label, description, markers: [] }))));
   if (!all.length) return status !== "answered" && el("p", {}, "See ", el("a", { href: "/" }, "what is in the graph"), ", and begin with that.");
-  return el("div", { class: "again", role: "group", "aria-label": "Ask instead" }, el("p", { class: "quiet" }, "Do you mean …?"), all);
+  return el("div", { class: "again", role: "group", "aria-label": "Ask instead" }, el("p", { class: "quiet" }, "Instead:"), all);
 }
 
 const further = (others, acts, marks) => others.length > 0 && folded(count(others.length, "other candidate"), names(others, acts, marks));
@@ -128,5 +129,5 @@ const shownTable = (columns, rows, all, isCut) => longTable("Answer", columns, r
 function basis({ compared, facts, all_facts: areAll, plan }) {
   const next = compared?.next.map(({ item, value }) => `${item.label}${value ? ` (${value.label})` : ""}`).join("; ");
   const parts = [next && `next: ${next}`, compared?.size && `of ${compared.size}`, facts && `${areAll ? "" : "more than "}${count(facts, "fact")}`].filter(Boolean);
-  return folded(parts.join(" · ") || "Plan", el("pre", { tabindex: 0 }, JSON.stringify(plan, null, 2)));
+  return folded(parts.join(" · ") || "How it was computed", el("pre", { tabindex: 0 }, JSON.stringify(plan, null, 2)));
 }

@@ -19,7 +19,7 @@ async function load(run, said, list, further) {
   const { words, chips, is_near: isNear, next: following } = await api.chips(id);
   said.replaceChildren();
   if (!run.answer.computed || run.answer.gaps.length) put(said, words ? [isNear || run.answer.gaps.length ? "Near it, to begin with: " : "Understood as: ", name(words)] : "No other words say just this: what it rests on is listed below.");
-  if (following.length) put(further, el("span", { class: "quiet" }, "Ask on: "), following.map((one) => button(name(one.words), () => choose(one, further, -1))));
+  if (following.length) put(further, el("span", { class: "quiet" }, "Ask next: "), following.map((one) => button(name(one.words), () => choose(one, further, -1))));
   list.closest(".guide").hidden = !words && (run.answer.gaps.length || !chips.length);
   const offered = el("ul", { class: "offered", role: "listbox", tabindex: 0, hidden: true });
   const more = el("p", { class: "quiet", role: "status" });

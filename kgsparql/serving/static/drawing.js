@@ -19,7 +19,7 @@ export class Drawing {
       this.nodes, button("What is it?", () => this.look(this.nodes.value))), this.about];
     const needs = LEAST * this.shown.view[2], isWide = needs > BESIDE ? "wide-drawing" : "";
     this.element = el("div", { class: `drawing ${isWide}`, role: "group", "aria-label": "Drawing" },
-      needs > innerWidth - 40 ? el("details", {}, el("summary", {}, "Drawing"), inside) : inside); // the evidence says the same
+      needs > innerWidth - 40 || this.shown.left_out ? el("details", {}, el("summary", {}, this.shown.left_out ? "Drawing of a part" : "Drawing"), inside) : inside); // the evidence says the same
     this.draw();
   }
 

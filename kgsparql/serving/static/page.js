@@ -54,7 +54,7 @@ function showRuns(found) {
   runs.classList.toggle("two", found.length > 1);
   document.title = `${found[0].question} · kgsparql`;
   at("question").value = "";
-  at("question").placeholder = "Ask on: “and its …?”, “what about …?”, or anything else";
+  at("question").placeholder = "And its …? What about …? Which of them …?";
   views = found.map(viewOf);
   runs.append(...views.map((view) => view.element));
   if (document.activeElement !== at("question")) runs.focus();

@@ -125,6 +125,7 @@ export class RunView {
   look(node) {
     this.drawing?.choose(node.term);
     this.card.show(this.drawing?.shown.nodes.find((one) => one.term === node.term) ?? node);
+    for (const folded of this.body.querySelectorAll(".nearest")) folded.open = true; // it holds the card
     this.card.element.scrollIntoView({ block: "nearest" });
   }
 
