@@ -123,7 +123,7 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
         whole = _telling_parts(item, answer)
         drawn |= {*item.ends}.union(*((hop.triple.subject, hop.triple.object) for part in whole for hop in part))
         parts = [part for part in whole if not few or any(hop.triple in few for hop in part)]
-        for part in _leading_first(parts, firsts, answers):
+        for part in _leading_first(parts, firsts, answers, most_nodes):
             ends = [end for hop in part for end in (hop.triple.subject, hop.triple.object)]
             if len(terms.keys() | set(ends)) > most_nodes:
                 continue
@@ -157,8 +157,10 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     return Drawing(nodes, edges, len(drawn - ids.keys()))
 
 
-def _leading_first(parts: Sequence[list[Hop]], firsts: Iterable[Term], answers: Set[Term]) -> list[list[Hop]]:
-    """Put first, answer by answer, what joins it with what is named: alone, where every answer is so joined."""
+def _leading_first(
+    parts: Sequence[list[Hop]], firsts: Iterable[Term], answers: Set[Term], most_nodes: int
+) -> list[list[Hop]]:
+    """Put first, answer by answer, what joins it with what is named: alone, where all of it is too much."""
     ends = [{end for hop in part for end in (hop.triple.subject, hop.triple.object)} for part in parts]
     ways: dict[Term, list[int]] = {}
     for first in firsts:
@@ -172,7 +174,8 @@ def _leading_first(parts: Sequence[list[Hop]], firsts: Iterable[Term], answers: 
             ways.setdefault(answer, []).extend(reached[answer])
     leading = dict.fromkeys(at for answer in answers for at in ways.get(answer, ()))
     others = sorted(set(range(len(parts))) - leading.keys(), key=lambda at: answers.isdisjoint(ends[at]))
-    return [parts[at] for at in (leading if ways.keys() == {*answers} else [*leading, *others])]
+    is_enough = ways.keys() == answers and len(set[Term]().union(*ends)) > most_nodes
+    return [parts[at] for at in (leading if is_enough else [*leading, *others])]
 
 
 def _telling_parts(item: EvidenceItem, answer: Answer) -> list[list[Hop]]:

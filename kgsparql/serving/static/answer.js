@@ -96,7 +96,7 @@ function asked({ linked, gaps, status }, again, acts) {
 const further = (others, acts, marks) => others.length > 0 && folded(count(others.length, "other candidate"), names(others, acts, marks));
 
 /** Names; what has an IRI opens its card. */
-const names = (answers, acts, marks) => el("ul", { class: answers.length > 1 ? "names" : "names one" }, answers.map((one) =>
+const names = (answers, acts, marks) => el("ul", { class: answers.length > 1 || answers[0]?.term.label.length > 60 ? "names" : "names one" }, answers.map((one) =>
   el("li", { data: { markers: one.markers.join(" ") } }, nameOf(one, acts), one.description && [" ", name(`(${one.description})`, { class: "quiet" })], " ", marks(one.markers))));
 
 const nameOf = ({ term, description = "", markers }, acts) => (term.type === "uri"

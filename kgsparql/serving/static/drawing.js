@@ -17,9 +17,10 @@ export class Drawing {
     this.nodes = el("select", { class: "small", "aria-label": "A thing in the drawing" });
     const inside = [this.canvas, el("p", { class: "tools" }, el("span", { class: "zoom tools" }, button("Whole drawing", () => this.zoom(0)), button("Larger", () => this.zoom(1.25)), button("Smaller", () => this.zoom(0.8))), this.more,
       this.nodes, button("What is it?", () => this.look(this.nodes.value))), this.about];
+    const isPart = run.answer.answers.filter((one) => one.best).length > this.shown.nodes.filter((one) => one.role === "answer").length && this.shown.left_out > 0;
     const needs = LEAST * this.shown.view[2], isWide = needs > BESIDE ? "wide-drawing" : "";
     this.element = el("div", { class: `drawing ${isWide}`, role: "group", "aria-label": "Drawing" },
-      needs > innerWidth - 40 || this.shown.left_out ? el("details", {}, el("summary", {}, this.shown.left_out ? "Drawing of a part" : "Drawing"), inside) : inside); // the evidence says the same
+      needs > innerWidth - 40 || isPart ? el("details", {}, el("summary", {}, isPart ? "Drawing of some" : "Drawing"), inside) : inside); // the evidence says the same
     this.draw();
   }
 
