@@ -275,6 +275,7 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
     said = set(words_of(" ".join(session.compared_labels(used).values())))
     is_ordered = any(parts_of(plan, *_ORDERING))
     is_one = len(made.best) == 1 and not isinstance(plan, a.Count | a.Condition)
+    is_one |= any(parts_of(plan, a.Lacks)) and not own.alive_words.isdisjoint(read.texts)  # still alive
     later = own.time_adverbs - own.present_words - {"right"}
     for word in (text for p, text in enumerate(read.texts) if p not in named and text not in said):
         is_of_several = word in own.present_words or (word in own.ordering_words and not is_ordered)

@@ -34,10 +34,7 @@ _W = weights("step")
 
 
 class Connector:
-    """Finds paths from given sets for the words of one question.
-
-    :param is_strict: who does what to whom counts even where only one way makes sense.
-    """
+    """Finds paths from given sets for the words of one question; strictly, where who does what to whom counts."""
 
     def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form, *, is_strict: bool = False) -> None:
         self.view, self.fit, self.is_strict = view, fit, is_strict
@@ -136,7 +133,7 @@ class _Search:
             yield from self._compare([*chain.from_iterable(map(self.view.uses, onward))])
             for way in promising:
                 found += self._further(way)
-            if self.wanted.is_said and not self.texts:
+            if self.wanted.is_said:
                 yield from self._go_on_to_wanted(found)
         turns = dict[tuple[Step, Role, str], None]()
         found = [way for way in found if self.view.may_be(self.kind, way.last)]
@@ -197,22 +194,33 @@ class _Search:
                 yield longer
 
     def _go_on_to_wanted(self, found: list[PathFit]) -> Looking[None]:
-        """Go on up or down what holds things, to what is wanted: the cities in districts of the states of a country."""
-        fit, known = self.fit, {way.steps for way in found}
-        held = [one for one in found if len(one.steps) == 1 and fit.is_location(one.steps[0].predicate)]
+        """Go on up or down what holds things, to what is wanted: the cities in districts of the states of a country.
+
+        Where words name a step, up from its ends, to countries of the cities where one worked; or down to where these
+        are, and back: who worked at something in a city of a country.
+        """
+        fit, known, said = self.fit, {way.steps for way in found}, bool(self.texts)
+        held = [way for way in found if len(way.steps) == 1 + said and fit.is_location(way.last.step.predicate)]
+        down = [way for way in held if said and self._is_within and all(map(fit.goes_down, way.steps))]
+        if down and not any(min(way.cover) >= NEAR and self.wanted.is_at(way.last) for way in found):
+            yield self.view.profiler.look_at, [ends(self.items, way.path) for way in down]
+            ways = [(way, use) for way in down for use in self.view.uses(ends(self.items, way.path))]
+            found += [way.then(self._way(use)) for way, use in ways if min(self._per_step(use.step)) >= NEAR]
+        if said:
+            held = [way for way in held if min(self._per_step(way.steps[0])) >= NEAR > fit.goes_down(way.last.step)]
         for _ in range(_DEEPER):
             if not held or any(self.wanted.is_at(way.last) for way in held):
                 return
             yield self.view.profiler.look_at, [ends(self.items, way.path) for way in held]
             ways = [(way, use) for way in held for use in self.view.uses(ends(self.items, way.path))]
-            ways = [(way, use) for way, use in ways if fit.goes_down(use.step) == fit.goes_down(way.steps[0])]
+            ways = [(way, use) for way, use in ways if fit.goes_down(use.step) == fit.goes_down(way.last.step)]
             further = [way.then(self._way(use)) for way, use in ways if fit.is_location(use.step.predicate)]
             held = sorted(further, key=self._promise)[:_FOLLOWED]
             found += [way for way in held if way.steps not in known]
 
     def _way(self, use: PredicateUse) -> PathFit:
-        cover = self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
-        return PathFit((use.step,), use, use.share, cover, self.fit.hinted(use.step.predicate, self.hints))
+        cover, step = self.fit.with_classes(self.texts, self._per_step(use.step), use.classes), use.step
+        return PathFit((step,), use, use.share, cover, self.fit.hinted(step.predicate, self.hints))
 
     def _per_step(self, step: Step) -> list[float]:
         """How well the name of a step alone accounts for each word."""
@@ -343,7 +351,7 @@ class _Search:
     def _cost_of_silence(self, way: PathFit) -> float:
         if not self.texts and len(way.steps) == 1:
             return 0.0
-        licensed = way.steps if not self.texts else way.steps[:1] if self.rel.role == "prep" else ()
+        licensed = way.steps if not self.texts else way.steps[:-1] if self.rel.role == "prep" else ()
         cost = _W.past_doer * (bool(self.rel.verb) and way.named == way.steps[:1] != way.steps)  # one is a step away
         for step in way.steps:
             if step not in way.named:
@@ -393,10 +401,7 @@ class _Search:
         return is_of_whole or (way.steps[:1] in self.direct and not all(are_up))
 
     def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[PathFit]:
-        """Predicates that the words name in full, in a direction that the role allows, which what is given lacks.
-
-        :param turned: steps of which what is given has the reverse.
-        """
+        """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
         if not self.texts or self.rel.role == "any" or self.kind in {"time", "place"}:
             return
         called = list(dict.fromkeys([*sorted(self.called, key=str), *self.view.predicates_called(self.texts)]))
@@ -425,11 +430,7 @@ class _Search:
                 yield PathFit((back,), PredicateUse.none_of(back), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool, is_open: bool) -> float | None:
-        """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
-
-        :param is_turned: what is given is at the other end of it.
-        :param is_open: both directions are allowed.
-        """
+        """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known."""
         is_called, is_forward = step.predicate in self.called, step.direction == "forward"
         known = self.view.profiler.at_ends(step.predicate)
         near, far = (known.subjects, known.objects) if is_forward else (known.objects, known.subjects)
@@ -460,15 +461,17 @@ class _Search:
             yield from left_out_at(rel.head[:1])
         last = self.fit.text(way.steps[-1].predicate)
         if self.texts and is_far:
-            free = way.steps if rel.role in {"where", "any"} else way.steps[:1] if rel.role == "prep" else ()
+            free = way.steps if rel.role in {"where", "any"} else way.steps[:-1] if rel.role == "prep" else ()
             odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
             if odd and (self.is_direct or (rel.role == "prep" and self._is_within) or self._goes_astray(way)):
                 yield unsaid(self.fit.text(odd[0].predicate))
             own = [max(self.fit.phrase(self.texts, step.predicate)) for step in way.steps]
             if not way.hinted and not self.classes and max(own) < SAME:  # and no word of the question is in a label
                 yield unsaid(last)
-        elif is_far and (self.classes or rel.hints) and not self._is_understood(way):
-            yield unsaid(last)
+        elif is_far and (self.classes or rel.hints):
+            is_silent = all(map(self._is_silent, way.steps[:-1]))
+            if not (is_silent or self.view.joins(self.items, way.steps, self.classes, self.fit)):
+                yield unsaid(last)
         for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
                 yield unsaid(label)
@@ -480,10 +483,6 @@ class _Search:
         is_told = self.texts or way.hinted or self.wanted.is_said or rel.role in {"where", "any"}
         if not is_told and not any(map(self._location, way.steps)):
             yield unsaid(last)
-
-    def _is_understood(self, way: PathFit) -> bool:
-        is_silent = all(map(self._is_silent, way.steps[:-1]))
-        return is_silent or self.view.joins(self.items, way.steps, self.classes, self.fit)
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""

@@ -9,10 +9,11 @@ from itertools import combinations
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, named_set, union
+from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, named_set, of_classes, union
 from kgsparql.plans.expressions import as_kind
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
 from kgsparql.plans.named_words import NamedWords
+from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import UNITS
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -182,7 +183,20 @@ class Predicating(NamedWords):
 
     def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """Words that say what something is without naming a term: a predicate that is true of it."""
-        return [*self.stated(given, other.head)] or [given.leaving_out(other.head)]
+        found = [*self.stated(given, other.head)] or [*self._still_or_over(given, other.head)]
+        return found or [given.leaving_out(other.head)]
+
+    def _still_or_over(self, given: Denotation, words: Sequence[int]) -> Iterator[Denotation]:
+        """Keep what is `dead`, or `alive`: without a date when it was over, which others of its kind have."""
+        texts = self.connector.at(words)
+        is_over = [text in self.lexicon.over_words for text in texts]
+        if len(texts) != 1 or not (is_over[0] or texts[0] in self.lexicon.alive_words) or given.items is None:
+            return
+        for use in self._uses_of_its_kind(given):
+            is_date = use.step.is_forward and self.view.may_be("time", use)
+            if is_date and self.fit.hinted(use.step.predicate, self.lexicon.ends_life):
+                kept = (a.Has if is_over[0] else a.Lacks)(given.known, use.path)
+                yield given.kept(kept, 1.0, Match(texts[0], use.path))
 
     def stated(self, given: Denotation, words: Sequence[int]) -> Iterator[Denotation]:
         """Keep what it is stated to be so of, by a predicate with all of some words: `open on Sunday`."""
@@ -220,7 +234,7 @@ class Predicating(NamedWords):
             texts = self.connector.at(words)
             if stated := [*self.stated(given, words)]:
                 return stated
-            for use in self.view.uses(given.items):
+            for use in self._uses_of_its_kind(given):
                 is_so = self.fit.allows(use.step, "of", texts[-1])  # a sequel: the one that is a *sequel of* it
                 if is_so and (fit := self.fit.whole(texts, use.step.predicate)):
                     names = [self.fit.text(use.step.predicate), *self.fit.names(other.classes)]
@@ -236,6 +250,13 @@ class Predicating(NamedWords):
             reached = [replace(one, score=one.score + _W.back) for one in self.connector.connect(other, rel)]
             found += met(given.headless(), reached)
         return found
+
+    def _uses_of_its_kind(self, given: Denotation) -> Iterator[PredicateUse]:
+        """What something has; of a named thing also what others of its class have, which it may lack."""
+        yield from (own := self.view.uses(given.known))
+        if given.is_named and (kinds := self.view.classes_in(given.known)):
+            known = {use.step for use in own}
+            yield from (use for use in self.view.uses(of_classes(kinds)) if use.step not in known)
 
     def _has_value(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X has the place of birth Bonn: the words name a predicate, the name at their end its value."""

@@ -329,6 +329,9 @@ class Restricting(NamedWords):
                 given, [replace(said, more=tuple(one for one in said.more if one not in beside)), *theirs]
             )
         found = []
+        if given.is_free and not given.head and said.light == "have" and said.object:  # who has no children
+            kind = self.measured_class(self.positions(said.object.chunks))
+            given = given if kind is None else replace(given, items=a.Instances(kind))
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
             if isinstance(one.items, a.Where) and one.items.value == TRUE:  # of what nobody says, it is not denied
@@ -342,7 +345,10 @@ class Restricting(NamedWords):
                 kinds = frozenset[IRI]() if kind is None else frozenset({kind})
                 base = replace(given, items=of_classes(kinds) if whole is None else whole.items, classes=kinds, head=())
             if base.items is not None and one.items is not None:
-                without = replace(one, items=a.Minus(base.items, one.items), classes=base.classes, asked=given.asked)
+                left: a.ItemSet = a.Minus(base.items, one.items)
+                if base.is_named and one.how and one.items == a.Has(base.items, one.path):
+                    left = a.Lacks(base.items, one.path)
+                without = replace(one, items=left, classes=base.classes, asked=given.asked)
                 found.append(without.doubted(*self._named_more(given, one), *self.of_no_such_thing(one.items)))
         return found
 
@@ -354,8 +360,7 @@ class Restricting(NamedWords):
         said = self.fit.label_roots(own.predicate)
         for use in self.view.uses(given.known):
             if use.step != own and said < self.fit.label_roots(use.predicate):
-                names = [self.fit.text(step.predicate) for step in (own, use.step)]
-                yield rival(*map(quoted, reversed(names)))
+                yield rival(*(quoted(self.fit.text(step.predicate)) for step in (use.step, own)))
 
     def of_no_such_thing(self, items: a.Plan) -> Iterator[Gap]:
         """Doubt that something is not so which is said of nothing like what it is asked of: studied *at* a country."""
@@ -437,8 +442,7 @@ class Restricting(NamedWords):
         return [Denotation(a.Items((Literal(name.label),))) for name in names if isinstance(name.term, IRI)]
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
-        verb = self.positions_of_verb(said)
-        if not verb:
+        if not (verb := self.positions_of_verb(said)):
             is_cut_off = said.light in {"have", "do"} or (said.light == "be" and not said.verb)
             return [given.doubted(left_out(said.light)) if is_cut_off else given]
         if given.is_free:

@@ -421,7 +421,7 @@ class _Tagger:
         if end - at < 2 or has_name or (at in self.covered and chunk is None):
             return None
         texts = self.texts[at:end]
-        openers = own.determiners | own.have_forms | own.question_words.keys() | {own.possessive}
+        openers = own.determiners | own.no_words | own.have_forms | own.question_words.keys() | {own.possessive}
         openers |= own.summaries.keys() | own.superlatives.keys() | own.and_words
         is_opened = at > 0 and self.texts[at - 1] in openers
         is_verb = own.is_verb(texts[0]) and not (chunk is not None and chunk.classes)
