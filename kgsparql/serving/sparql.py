@@ -23,11 +23,15 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError
+from kgsparql.exploration.counting import graph_info
+from kgsparql.graphs.graph import VOID, KnowledgeGraph
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, GraphQueries, check, is_nothing, serialise, why_nothing
 from kgsparql.graphs.user_query.checking import Form
+from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.http.transport import media_type
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import Json, printable
+from kgsparql.rdf.terms import XSD, Json, Literal, PrefixMap, iri, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import SPARQL_PATH
 
@@ -49,6 +53,8 @@ _STATUSES_BY_EXIT = {2: 400, 5: 502}
 _OVER_LIMIT = {"length": 413, "waiting": 503, "memory": 500}
 _READ_ONLY = "this endpoint is read-only: it runs SELECT, ASK, CONSTRUCT and DESCRIBE"
 _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
+_MOST_DESCRIBED = 1_000  # named graphs, classes and predicates
+_DESCRIBED_BY = {"sd": "http://www.w3.org/ns/sparql-service-description#", "void": VOID}
 _XML_START = re.compile(rb"\A<\?xml[^>]*\?>\s*")
 
 
@@ -65,13 +71,20 @@ def sparql_route(queries: BoundedQueries) -> Route:
 
 
 async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
-    """Reply to any request; errors are plain text, with what to do about them."""
+    """Reply to any request; errors are plain text, with what to do about them.
+
+    Where nothing is asked, that says what the endpoint is and holds.
+    """
     try:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
         if text is not None:
             return await _result_response(queries, request, text)
-        raise InputError("there is no query: send it as query=…")
+        form = best_offered_types(",".join(request.headers.getlist("accept")), _offered_types("CONSTRUCT"))
+        if request.method == "POST" or request.scope["query_string"] or form is None:
+            raise InputError("there is no query: send it as query=…")
+        content = await run_in_threadpool(queries.description, str(request.url), form)
+        return Response(content, headers={"Content-Type": _MEDIA_TYPES[form][0], "Vary": "Accept"})
     except KgsparqlError as error:
         refused: Any = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
         status = refused or _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
@@ -203,6 +216,26 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
         yield name.strip(), 1.0 if quality is None else float(quality[1] or 0)
 
 
+def _description_lines(url: str, facts: Json) -> Iterator[str]:
+    """Yield the triples that describe an endpoint, and the default graph with what was counted in it."""
+    sd, void, type_ = _DESCRIBED_BY["sd"], _DESCRIBED_BY["void"], f"<{RDF_TYPE.value}>"
+    formats = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "Turtle", "N-Triples")
+    yield f"_:service {type_} <{sd}Service> .\n_:service <{sd}endpoint> {iri(url)} .\n"
+    yield f"_:service <{sd}supportedLanguage> <{sd}SPARQL11Query> .\n"
+    yield f"_:service <{sd}feature> <{sd}UnionDefaultGraph> .\n"
+    yield from (f"_:service <{sd}resultFormat> <http://www.w3.org/ns/formats/{one}> .\n" for one in formats)
+    yield f"_:service <{sd}defaultDataset> _:dataset .\n_:dataset <{sd}defaultGraph> _:graph .\n"
+    for at, name in enumerate(facts.get("named_graphs", ())):
+        yield f"_:dataset <{sd}namedGraph> _:named{at} .\n_:named{at} <{sd}name> {iri(name)} .\n"
+    if facts:
+        yield f"_:graph {type_} <{void}Dataset> .\n_:graph <{void}triples> {Literal(facts['triples'])} .\n"
+    for what, kind, counted in (("classes", "class", "entities"), ("predicates", "property", "triples")):
+        for at, one in enumerate(facts.get(what, ())):
+            part = f"_:{kind}{at}"
+            yield f"_:graph <{void}{kind}Partition> {part} .\n{part} <{void}{kind}> {one['term']} .\n"
+            yield f"{part} <{void}{counted}> {Literal(one['count'])} .\n"
+
+
 class BoundedQueries(ClosedAtExit):
     """Runs the queries of many clients on one graph, checked and bounded as those of ``kgsparql query``.
 
@@ -223,6 +256,19 @@ class BoundedQueries(ClosedAtExit):
         self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
         self._knowledge = knowledge
+        self._describing = threading.Lock()
+        self._described: tuple[KnowledgeGraph, Json] | None = None
+
+    def description(self, url: str, form: str) -> bytes:
+        """Write a SPARQL 1.1 service description, with VoID of a graph on this machine, which is counted once."""
+        graph = self._knowledge.graph
+        with self._describing:
+            if self._described is None or self._described[0] is not graph:
+                count = partial(graph_info, graph, lambda _: {}, PrefixMap({}), shown=_MOST_DESCRIBED)
+                self._described = graph, count() if graph.is_embedded else {}
+            lines = [*_description_lines(url, self._described[1])]
+        result = QueryResult("CONSTRUCT", "".join(lines).encode(), len(lines))
+        return serialise(result, form, prefixes=PrefixMap({**_DESCRIBED_BY, "xsd": XSD}))
 
     def close(self) -> None:
         """End the queries that still run."""

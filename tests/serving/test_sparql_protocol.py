@@ -17,6 +17,7 @@ import pyoxigraph
 import pytest
 import rdflib
 import urllib3
+from rdflib import RDF, URIRef
 from rdflib.plugins.stores.sparqlstore import SPARQLStore
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, XML, SPARQLWrapper
 
@@ -380,6 +381,34 @@ def test_with_a_model_the_query_is_of_what_it_chose(tmp_path: Path) -> None:
             assert results(address, reply["query"]) == ["http://dbpedia.org/resource/University_of_Paris"]
 
 
-def test_without_a_query_the_endpoint_says_so(server: SparqlServer) -> None:
-    reply = server.send()
-    assert (reply.status, "there is no query" in reply.text) == (400, True)
+def test_without_a_query_the_endpoint_says_what_it_is_and_holds_in_any_format_of_triples(server: SparqlServer) -> None:
+    sd, void = "http://www.w3.org/ns/sparql-service-description#", "http://rdfs.org/ns/void#"
+    counts = set()
+    for accept, form in (("text/turtle", "turtle"), ("", "turtle"), ("application/rdf+xml", "xml")):
+        reply = server.send(Accept=accept) if accept else server.send()
+        assert (reply.status, reply.headers["vary"]) == (200, "Accept")
+        said = rdflib.Graph()
+        said.parse(data=reply.text, format=form)
+        (service,) = said.subjects(RDF.type, URIRef(f"{sd}Service"))
+        assert said.value(service, URIRef(f"{sd}endpoint")) == URIRef(server.url)
+        graph = said.value(said.value(service, URIRef(f"{sd}defaultDataset")), URIRef(f"{sd}defaultGraph"))
+        parts = {
+            (said.value(part, URIRef(f"{void}class")), str(said.value(part, URIRef(f"{void}entities"))))
+            for part in said.objects(graph, URIRef(f"{void}classPartition"))
+        }
+        assert (URIRef("http://dbpedia.org/ontology/Scientist"), "96") in parts
+        counts.add(str(said.value(graph, URIRef(f"{void}triples"))))
+    (found,) = json.loads(server.ask("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").text)["results"]["bindings"]
+    assert counts == {found["n"]["value"]}
+    page = server.send(Accept="text/html")
+    assert (page.status, "there is no query" in page.text) == (400, True)
+
+
+def test_what_is_said_of_named_graphs_is_their_names_and_of_an_endpoint_nothing_that_would_be_counted(
+    server: SparqlServer,
+) -> None:
+    with sparql_server(kgsparql.open(PEOPLE.with_suffix(".trig"), embedder="none")) as several:
+        assert "namedGraph" in several.send().text
+    with sparql_server(kgsparql.open(server.url, embedder="none")) as passed_on:
+        text = passed_on.send().text
+    assert ("sd:Service" in text, "Partition" in text) == (True, False)
