@@ -177,7 +177,7 @@ class TermLists:
                 ends, examples = "yes or no", ""
                 self.names |= {word: ListedName(value, "text") for value, word in _YES_OR_NO.items()}
             unit = f" in {one.unit}" if one.unit else ""
-            starts = self.class_names(one.starts) or start
+            starts = self.class_names(one.starts) or start or "item"
             line = f"{self.labels[one.term]}: {starts} → {f'{ends}{unit} {examples}'.strip() or 'item'}"
             line += f", up to {one.most}" if one.most > 1 else ""
             self.add("R", ListedName(one.term, one.kind, one.unit, read_by=one.read_by), line)
@@ -265,6 +265,7 @@ class TermLister:
         entities = list(kinds_of)
         classes = self.classes(kinds, counts)
         found = self.predicates(entities, classes)
+        found += map(self.looked_for, {*wanted}.difference(one.term for one in found))
         is_few = len(found) <= (MOST_PREDICATES if classes else _PREDICATES_OF_MANY)
         kept = found if is_few else self.likeliest(found, wanted)
         self.find_names(kept)
@@ -351,6 +352,13 @@ class TermLister:
             for term, uses in uses_of.items():
                 look_on(a.Items((term,)), self.onward(uses), _NEAR_ENTITY / 2, term)
         return list(found.values())
+
+    def looked_for(self, term: IRI) -> ListedPredicate:
+        """A predicate that a model looked for, which is near none of the entities and classes."""
+        known, own = self.profiler.at_ends(term), ListedPredicate(term)
+        own.starts.update(dict.fromkeys(known.subject_kinds[:_CLASSES_SHOWN]))
+        own.kinds[known.kind] += 1
+        return own
 
     def find_names(self, found: Sequence[ListedPredicate]) -> None:
         """Find the predicates whose ends are read by their names: numbers, such as a year, or several of one name."""

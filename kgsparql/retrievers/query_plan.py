@@ -243,7 +243,7 @@ class _PlanWriting:
         self.texts = self.asked.texts(names)
         named = [printable(text, 60) for text in (*(one.label for one in found), *(one.value for one in self.texts))]
         told = f"among the terms now: {', '.join(named)}" if named else "nothing is called so"
-        return f"You looked for {names}; {told}."
+        return f"You looked for {names}; {told}. There is no further search."
 
     def _run_plan(self, written: WrittenPlan) -> tuple[Computed | None, str]:
         """Run a plan; where it is none, cannot be run or comes to nothing, say why, for the model."""

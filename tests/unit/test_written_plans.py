@@ -150,9 +150,12 @@ def test_a_name_that_is_not_listed_is_looked_up(shop: KnowledgeBase, names: dict
     plan = "(count (has {product} {supplied} E1))".format(**names)
     asked = ask(shop, "How many things come from the smithy?", {"search": "Ironworks"}, plan)
     assert "E1 Ironworks" in prompts(asked)[1]
-    assert "You looked for Ironworks; among the terms now: Ironworks." in prompts(asked)[1]
+    assert "You looked for Ironworks; among the terms now: Ironworks. There is no further search." in prompts(asked)[1]
     assert value_of(asked) == "2"
     assert "Ironworks" in {link.label for link in asked.answer.linked}
+    far = ':ann rdfs:label "Ann" ; :knows :bo . :cup rdfs:label "Cup" ; :wonBy :dee . :wonBy rdfs:label "won by" .'
+    away = ask(KnowledgeBase(graph_of(far), embedder="none"), "What is it with Ann?", {"search": "won by"}, "")
+    assert named(prompts(away)[1], "won by: item → item") == "R2", "listed, though nothing of Ann is won by anybody"
 
 
 def test_what_a_model_leaves_out_is_a_doubt_else_the_draft_stands(shop: KnowledgeBase, names: dict[str, str]) -> None:
