@@ -151,7 +151,7 @@ def _graph_finding(source: str, timeout_s: float) -> CheckResult:
     if source == "-":
         return CheckResult("standard input is read only by what asks it", state="absent")
     began = time.perf_counter()
-    graph = open_graph(source, cache=not names_endpoint([source]))
+    graph = open_graph(source, cache=not names_endpoint(source))
     found = graph.select(Query.load("any" if graph.is_remote else "info_triples"), timeout_s)
     count = getattr(found[0]["count"], "value", "0") if len(found) else "0"
     if count == "0":

@@ -63,9 +63,9 @@ def open_graph(
     given = [sources] if isinstance(sources, GraphSource) else [*sources]
     alone = _graph_by_itself(given)
     reading = {"format": format, "base": base, "skip_bad": skip_bad}
-    is_of_endpoint = names_endpoint(given)
-    _refuse_stray_options(reading, endpoint_timeout_s, is_of_endpoint=is_of_endpoint)
-    if is_of_endpoint:
+    is_endpoint = alone is not None and names_endpoint(alone)
+    _refuse_stray_options(reading, endpoint_timeout_s, is_endpoint=is_endpoint)
+    if is_endpoint:
         from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
 
         kept = ResponseCache(mode="write" if fresh else "use") if cache else None
@@ -90,7 +90,7 @@ def open_graph(
 
 def _graph_by_itself(given: Sequence[GraphSource]) -> GraphSource | None:
     """Return the store or endpoint that is named, if one is; it is refused with anything beside it."""
-    alone = next((source for source in given if _is_endpoint(source) or _is_store(source)), None)
+    alone = next((source for source in given if names_endpoint(source) or _is_store(source)), None)
     if alone is not None and len({*given}) > 1:
         named = printable(str(alone), 200) if isinstance(alone, str | Path) else "a graph in memory"
         hint = "load all files into one store (kgsparql load FILES --store S), or ask each graph by its own command"
@@ -98,14 +98,12 @@ def _graph_by_itself(given: Sequence[GraphSource]) -> GraphSource | None:
     return alone
 
 
-def _refuse_stray_options(
-    reading: Mapping[str, Any], endpoint_timeout_s: float | None, *, is_of_endpoint: bool
-) -> None:
+def _refuse_stray_options(reading: Mapping[str, Any], endpoint_timeout_s: float | None, *, is_endpoint: bool) -> None:
     """Refuse options of files for an endpoint, and of endpoints for another graph."""
     given = ["input-format" if key == "format" else key.replace("_", "-") for key, value in reading.items() if value]
-    if given and is_of_endpoint:  # a store knows how its files were read
+    if given and is_endpoint:  # a store knows how its files were read
         raise OptionError(f"options of files, given without a file: {', '.join(given)}", hint="leave them out")
-    if endpoint_timeout_s is not None and not is_of_endpoint:
+    if endpoint_timeout_s is not None and not is_endpoint:
         raise OptionError("--endpoint-timeout, given without an endpoint", hint="leave it out")
 
 
@@ -140,17 +138,12 @@ def _graph_of_files(
     return graph
 
 
-def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
-    """Tell whether one of the sources is the URL of an endpoint, or the alias of a known one.
+def names_endpoint(source: GraphSource) -> bool:
+    """Tell whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file.
 
     >>> [names_endpoint(source) for source in ("https://e.org/sparql", "https://e.org/data.ttl", "wikidata")]
     [True, False, True]
     """
-    return any(map(_is_endpoint, [sources] if isinstance(sources, GraphSource) else sources))
-
-
-def _is_endpoint(source: GraphSource) -> bool:
-    """Tell whether a source is the alias of an endpoint, or a URL that does not end like the name of an RDF file."""
     path = re.sub(r"[?#].*", "", str(source).partition("://")[2], flags=re.DOTALL).partition("/")[2]
     return (is_address(source) and not has_rdf_suffix(Path(path))) or endpoint_named(source) is not None
 

@@ -164,7 +164,7 @@ def test_a_query_has_the_time_that_the_profile_gives_it() -> None:
 def test_a_path_is_never_an_alias_and_what_is_both_is_not_guessed_at(tmp_path: Path) -> None:
     assert names_endpoint("Wikidata")
     for source in ("./wikidata", "wikidata.ttl", "wikidata/", Path("wikidata"), "data", "-"):
-        assert not names_endpoint([source])
+        assert not names_endpoint(source)
     assert open_graph(" Wikidata ").name == "wikidata"
     with pytest.raises(InputError, match="options of files"):
         open_graph("dbpedia", base="http://example.org/")
