@@ -69,12 +69,9 @@ ENTITIES = [IRI(f"{EX}e{i}") for i in range(30)]
 
 def test_only_what_was_cut_is_cut() -> None:
     assert Solutions().complete
-    lacking = (Solutions(cut="x"), Solutions(invalid=1), Solutions(failed=("c",)))
-    assert [(found.complete, found.cut) for found in lacking] == [(False, "x"), (False, ""), (False, "")]
-    parts = [Solutions(cut="a: x", invalid=1, left_out=2), Solutions(cut="b: y", invalid=2, failed=("c",))]
-    both = Solutions.together(parts, variables=(), solutions=())
-    assert (both.cut, both.invalid, both.failed, both.left_out) == ("a: x; b: y", 3, ("c",), 2)
-    assert both.missing == "a: x; b: y, and 3 solutions with invalid terms left out"
+    lacking = (Solutions(cut="x"), Solutions(invalid=1))
+    assert [(found.complete, found.cut) for found in lacking] == [(False, "x"), (False, "")]
+    assert Solutions(cut="x", invalid=3).missing == "x, and 3 solutions with invalid terms left out"
 
 
 def test_what_was_cut_is_asked_for_in_parts_and_nobody_need_be_told(star: OxigraphGraph) -> None:
