@@ -28,6 +28,7 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.cli import app
 from kgsparql.serving.app import STATIC, ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns, Runs
+from kgsparql.serving.sparql import BoundedQueries
 from tests.serving.conftest import NOBEL, process_of, served
 from tests.world import ROOT
 
@@ -157,7 +158,8 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(address
 
 def test_U10_the_streams_of_a_run_and_of_a_client_are_bounded(tmp_path: Path) -> None:
     go_on = threading.Event()
-    page = ServedPage(kgsparql.open(NOBEL, embedder="none"), AskOptions(), KeptRuns(tmp_path))
+    knowledge = kgsparql.open(NOBEL, embedder="none")
+    page = ServedPage(knowledge, AskOptions(), KeptRuns(tmp_path), BoundedQueries(knowledge))
     page.runs = Runs(lambda _: {"waited": go_on.wait(60)}, workers=1)
     runs = [page.runs.start(AskedRun("Who?", AskOptions(), {})) for _ in range(6)]
 
