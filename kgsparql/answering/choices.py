@@ -23,6 +23,7 @@ from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.writing import in_words
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Term, iris_in, printable
 from kgsparql.rdf.vocabulary import ASKED_OF_ONTOLOGIES, DESCRIPTIONS, LABELS, OF_ONTOLOGIES, RDF_TYPE, TAXONOMY
 from kgsparql.reading.gaps import Gap
@@ -163,7 +164,7 @@ def _is_odd(plan: a.Plan, terms: Collection[Term], session: Session) -> bool:
 
 def _choice_of(found: Retrieval, plan: a.Plan, terms: Collection[Term], session: Session) -> ReadingChoice:
     """Say what a reading takes the question for, and what it comes to."""
-    made, told = found.computed, _told_reading(plan, session)
+    made, told = found.computed, _told_reading(*_from_one_on_the_way(found, plan), session)
     if made is None:
         first = [printable(one.shown, 120) for one in found.candidates if one.term in terms][:_FIRST]
         return ReadingChoice(told, len(terms), tuple(first))
@@ -174,11 +175,25 @@ def _choice_of(found: Retrieval, plan: a.Plan, terms: Collection[Term], session:
     return ReadingChoice(told, len(made.rows), tuple(map(" | ".join, rows)))
 
 
-def _told_reading(plan: a.Plan, session: Session) -> str:
-    """Say what a reading is: in another language than English a path as arrows, which any language has."""
-    terms = sorted(terms_in(plan), key=str)
+def _from_one_on_the_way(found: Retrieval, plan: a.Plan) -> tuple[a.Plan, a.Plan | None]:
+    """Begin a path at the one thing that its first step leads to, and say how that is found; ``None`` for no such."""
+    match plan:
+        case a.Ends(a.Items() as start, path) if path.is_long and found.best_item is not None:
+            through = {way.terms[1] for way in found.best_item.paths if way.property_path == path}
+            if len(through) == 1 and (named := tuple(iris_in(through))):
+                return a.Ends(a.Items(named), PropertyPath(path.steps[1:])), a.Ends(start, path.first_step.path)
+    return plan, None
+
+
+def _told_reading(plan: a.Plan, by: a.Plan | None, session: Session) -> str:
+    """Say what a reading is: in another language than English a path as arrows, which any language has.
+
+    :param by: how what it begins at was found.
+    """
+    terms = sorted(terms_in(plan).union(terms_in(by) if by is not None else ()), key=str)
     if session.translation is None:
-        return in_words(plan, session.labels(terms, in_grace=True).__getitem__)
+        label = session.labels(terms, in_grace=True).__getitem__
+        return in_words(plan, label) + (f" ({in_words(by, label).removeprefix('those ')})" if by is not None else "")
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items):
         labels = session.labels(terms, in_grace=True)
         steps = (arrow(step, labels) for step in plan.path.steps)

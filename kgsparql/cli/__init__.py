@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 from typer.main import get_group
 
 from kgsparql.cli._settings import Command, Group
@@ -49,7 +50,7 @@ class _Commands(Group):
         if found is None and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = [_MEANT[name]] if name in _MEANT else get_close_matches(name, _FUNCTIONS, n=1)
+            near = [_MEANT.get(one, one) for one in get_close_matches(name, [*_FUNCTIONS, *_MEANT], n=1)]
             hint = f"did you mean kgsparql {'ask' if ' ' in name else near[0]}?" if near or " " in name else ""
             hint = hint or f"one of {', '.join(_FUNCTIONS)}"
             raise OptionError(f"no command {printable(name, 60)!r}", hint=hint)
@@ -61,6 +62,13 @@ class _Commands(Group):
 
         try:
             return super().invoke(ctx)
+        except TyperException as wrong:  # of an option, told as other errors are
+            if (told := getattr(wrong, "format_message", None)) is None:
+                raise
+            near = getattr(wrong, "possibilities", None) or ()
+            hint = f"did you mean {' or '.join(near)}?" if near else "add -h to see what there is"
+            show_error(OptionError(told().partition(" (Possible")[0], hint=hint))
+            raise typer.Exit(getattr(wrong, "exit_code", 2)) from wrong
         except KgsparqlError as error:
             show_error(error)
             raise typer.Exit(error.exit_code) from error

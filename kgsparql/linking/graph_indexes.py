@@ -214,7 +214,9 @@ class GraphIndexes:
             graph, directory, embedder=self._cached_embedder, progress=self.progress, note=self._note, cancel=cancel
         )
         if self.embedder is not None and index.embedder is None and index.row_count:
-            command = f"kgsparql index -k {shlex.quote(graph.name)}"
+            files = [one.source for one in getattr(graph, "stored", ())]
+            named = files if ", ".join(files) == graph.name else [graph.name]
+            command = " ".join(["kgsparql index", *(f"-k {shlex.quote(one)}" for one in named)])
             self._note(f"{index.row_count:,} labels are searched by spelling; `{command}` adds search by meaning, once")
         return index
 

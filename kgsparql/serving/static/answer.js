@@ -118,7 +118,12 @@ function written({ answer, said, again }, acts, marks) {
   return [spoken(said, marks), isUnsaid && names(answer.answers, acts, marks), asked(answer, again, acts)];
 }
 
-const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } } }) => shownTable(heads?.length ? heads : columns, rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label, { class: /^\S{1,12}$/.test(term.label) && "whole" }))), rows.length, isCut);
+/** Of two things of one name in a column each is shown with its IRI. */
+const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } } }) => {
+  const named = columns.map((_, at) => Map.groupBy(new Map(rows.map((row) => [row[at]?.value, row[at]])).values(), (term) => term?.label));
+  const cell = (term, at) => term && [name(term.label, { class: /^\S{1,12}$/.test(term.label) && "whole" }), term.type === "uri" && named[at].get(term.label).length > 1 && [" ", name(term.value, { class: "quiet" })]];
+  return shownTable(heads?.length ? heads : columns, rows.slice(0, ROWS).map((row) => row.map(cell)), rows.length, isCut);
+};
 
 const tableOfNames = ({ more_answers: more }, best, acts) => shownTable(["Answer"], best.slice(0, ROWS).map((one) => [[nameOf(one, acts), one.description && ` (${one.description})`]]), best.length + more);
 
