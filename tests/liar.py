@@ -98,6 +98,7 @@ def unquoted(text: str) -> str:
 def told_parts(answer: Mapping[str, Any]) -> str:
     """What a reader takes for facts: all of an answer's JSON but what is told as a model's own, or quotes a reply."""
     said = {name: own for name, own in answer.items() if name not in {"notes", "fallbacks", "error", "own_steps"}}
+    said["tree"] = [line for line in answer.get("tree", "").splitlines() if not line.endswith(":::said")]
     notes = [unquoted(note if isinstance(note, str) else note["text"]) for note in answer.get("notes", ())]
     return json.dumps([said, notes], ensure_ascii=False)
 

@@ -137,7 +137,7 @@ def asked(run: Run, path: Path, question: str = PHYSICS) -> None:
 def test_no_log_is_kept_unless_one_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("ask", PHYSICS, "-k", NOBEL, "-q").exit_code == 0
-    assert list(tmp_path.iterdir()) == []
+    assert {one.name for one in tmp_path.iterdir()} <= {"cache"}, "what took long to count may be kept there"
     assert "no log is kept" in run("log").stderr
 
 
