@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels, descriptions_of, namesake_groups
@@ -97,7 +98,7 @@ class ListedPredicate:
         is_forward = use.step.is_forward
         if not self.near or (is_forward and self.back and len(near) == len(self.near)):
             self.near, self.back = near, () if is_forward else use.ends[:1]
-        subjects, objects = (classes, use.classes) if is_forward else (use.classes, classes)
+        subjects, objects = map(_telling, (classes, use.classes) if is_forward else (use.classes, classes))
         self.starts.update(dict.fromkeys(subjects))
         self.ends.update(dict.fromkeys(objects))
         if is_forward:
@@ -195,10 +196,13 @@ class TermLists:
         }
         return f"({' / '.join(text for _, text in shown)})" if shown else ""
 
-    def add_texts(self, values: Sequence[Literal]) -> None:
-        """Values of the graph that the question names."""
-        for value in values:
-            self.add("L", ListedName(value, kind_of_literal(value)), printable(value.value, 60))
+    def add_texts(self, values: Mapping[Literal, Collection[IRI]]) -> None:
+        """Values of the graph that the question names, with the predicates that lead to each."""
+        called = {name.term: key for key, name in self.names.items()}
+        for value, predicates in values.items():
+            held = ", ".join(key for term, key in called.items() if term in predicates)
+            line = printable(value.value, 60) + (f" ({held})" if held else "")
+            self.add("L", ListedName(value, kind_of_literal(value)), line)
 
     def class_names(self, terms: Collection[IRI]) -> str:
         """Name the first of some classes, and say how many more there are."""
@@ -214,6 +218,11 @@ def said_besides(term: IRI, label: str, asked: Sequence[str]) -> bool:
     True
     """
     return bool(set(words_of(local_name(term))) & set(asked) - set(words_of(label)))
+
+
+def _telling(kinds: Sequence[IRI]) -> Sequence[IRI]:
+    """Leave out classes that say nothing of things, such as `owl:NamedIndividual`, where there are others."""
+    return [kind for kind in kinds if not kind.value.startswith(_OF_SCHEMA)] or kinds
 
 
 def _term_counts(graph: KnowledgeGraph, what: str, query: Query) -> dict[IRI, int]:
@@ -266,8 +275,9 @@ class TermLister:
         classes = self.classes(kinds, counts)
         found = self.predicates(entities, classes)
         found += map(self.looked_for, {*wanted}.difference(one.term for one in found))
+        values = self.values([term for term in named if isinstance(term, Literal)])
         is_few = len(found) <= (MOST_PREDICATES if classes else _PREDICATES_OF_MANY)
-        kept = found if is_few else self.likeliest(found, wanted)
+        kept = found if is_few else self.likeliest(found, [*wanted, *chain(*values.values())])
         self.find_names(kept)
         shown = [
             *entities, *classes, *(kind for own in kinds_of.values() for kind in own),
@@ -280,10 +290,20 @@ class TermLister:
         self.profiler.with_broader(classes)
         lists.add_classes(classes, counts, (self.profiler.common or self.profiler).known.broader)
         lists.add_predicates(kept)
-        lists.add_texts([term for term in named if isinstance(term, Literal)])
+        lists.add_texts(values)
         lists.lines.sort(key=lambda line: line[0] in "EL")  # first what is the same for all questions about a graph
         lists.is_cut = len(counts) > len(classes) or len(found) > len(kept) or not classes
         return lists
+
+    def values(self, texts: Sequence[Literal]) -> dict[Literal, list[IRI]]:
+        """The predicates that lead to each of some texts: `US` may be a country or its code."""
+        found: dict[Literal, list[IRI]] = {text: [] for text in texts}
+        if found:
+            x, p, v = g.variables("x p v")
+            group = (g.Values(v, tuple(texts)), g.Fact(x, p, v))
+            for solution in g.found(self.profiler.graph, "predicates_of_texts", (v, p), group, distinct=True):
+                found[solution["v"]].append(solution["p"])
+        return found
 
     def of_one_name(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
         """Each entity with the others of its name, kind and description: for a plan they are one; two queries.
@@ -310,7 +330,9 @@ class TermLister:
         """Two classes of each entity; those that are classes or predicates themselves are left out."""
         kinds = {term: self.profiler(a.Items((term,))).classes for term in entities[:MOST_SETS]}
         return {
-            t: own[:2] for t, own in kinds.items() if not (own and all(k.value.startswith(_OF_SCHEMA) for k in own))
+            term: tuple(_telling(own)[:2])
+            for term, own in kinds.items()
+            if not (own and all(kind.value.startswith(_OF_SCHEMA) for kind in own))
         }
 
     def classes(self, wanted: Sequence[IRI], counts: Mapping[IRI, int]) -> list[IRI]:

@@ -254,7 +254,7 @@ def test_texts_are_those_of_the_question_or_of_the_terms_and_are_looked_up_with_
     assert "Japan is not in the list" in prompts(own)[1]
     plan = "(where {supplier} {country} = L1)".format(**names)
     searched = ask(shop, "Which ones are iberian?", {"search": "spain; brand"}, plan)
-    assert "L1 Spain" in prompts(searched)[1].split("\n")
+    assert f"L1 Spain ({names['country']})" in prompts(searched)[1].split("\n")
     assert "You looked for spain; brand; among the terms now: brand, Spain." in prompts(searched)[1]
     again = ask(shop, "Which ones are iberian?", {"search": "xyzzy"}, {"search": "spain"}, plan)
     assert (len(prompts(again)), again.answer.computed) == (2, None), "a model looks for names once"
