@@ -3,7 +3,8 @@
 May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then ``predicate_paths.py``.
 """
 
-from kgsparql.exploration.batched_select import Found, Label, NeighbourGroup, PredicatePath, walk_ends, walk_ways
+from kgsparql.exploration.adjacency_search import walk_ends, walk_ways
+from kgsparql.exploration.batched_select import Found, Label, NeighbourGroup, PredicatePath
 from kgsparql.exploration.counting import degrees, predicate_counts, predicates
 from kgsparql.exploration.labels import by_label, descriptions, labels, texts, types
 from kgsparql.exploration.neighbourhood import mediated_paths, neighbours

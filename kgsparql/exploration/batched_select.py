@@ -6,15 +6,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.errors import InputError
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions, in_parts
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step, Walk, Way
-from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, spellings
 from kgsparql.rdf.vocabulary import LABELS
 
@@ -286,70 +285,3 @@ def lookup(triples: Iterable[Triple], *, named_graphs: bool = False) -> Query:
     arms = [Query.load(name).bind_rows(_TRIPLE, whole)] if whole or not texts else []
     arms += [Query.load(f"{name}_texts").bind_rows(_TEXT, texts)] if texts else []
     return union_of(arms)
-
-
-# Walks along property paths
-
-
-def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
-    """Find every term that each walk leads to, the start too, in the order of text; one query for 50 walks."""
-    arms = [(i, path_queries.walk(walk, limit=limit + 1, number=i)) for i, walk in enumerate(walks)]
-    return _items_of_walks("ends", graph, walks, arms, limit, item_of=lambda _, found: found["end"], key=order_key)
-
-
-def walk_ways(
-    graph: KnowledgeGraph, walks: Sequence[Walk], ends: Sequence[Sequence[Term] | None], *, limit: int = 1_000
-) -> list[Found[Way]]:
-    """Find the ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
-
-    :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
-    """
-    size = graph.chunk_size
-    arms = [
-        (i, path_queries.walk_triples(walk, some, limit=limit + 1, number=i))
-        for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
-        for some in ([None] if own is None else in_parts(own, size))
-    ]
-
-    def way_of(number: int, solution: Solution) -> Way | None:
-        walk, own = walks[number], ends[number]
-        nodes = [solution[f"n{i}"] for i in range(len(walk.path.steps) + 1)]
-        hops = tuple(step.hop(near, far) for near, step, far in zip(nodes, walk.path.steps, nodes[1:], strict=False))
-        aside = (c.step.hop(nodes[c.at], solution[f"c{i}"]) for i, c in enumerate(walk.constraints))
-        way = Way(Path(nodes[0], hops), tuple(aside))
-        return way if own is None or way.path.end in own else None  # a literal may be one of the same text
-
-    def key(way: Way) -> list[object]:
-        return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]
-
-    return _items_of_walks("walks", graph, walks, arms, limit, item_of=way_of, key=key)
-
-
-def _items_of_walks(
-    what: str, graph: KnowledgeGraph, walks: Sequence[Walk], arms: Sequence[tuple[int, Query]], limit: int, *,
-    item_of: Callable[[int, Solution], T | None], key: Callable[[T], Any],
-) -> list[Found[T]]:  # fmt: skip
-    """Find the first items of each walk; a cut where there are more, or may be."""
-    items: list[dict[T, None]] = [{} for _ in walks]
-    variables = {number: arm.variables for number, arm in arms}
-    complete = True
-    some = [arm for _, arm in arms if not arm.empty]
-    for part in in_parts(some, MAX_ARMS):
-        union = union_of(part)
-        found = selected(graph, union, is_whole=lambda one: variables[_number_of_walk(one)] <= one.keys())
-        complete = complete and not found.cut
-        for solution in found:
-            number = _number_of_walk(solution)
-            if (item := item_of(number, solution)) is not None:
-                items[number][item] = None
-    return [
-        Found(
-            tuple(sorted(own, key=key)[:limit]),
-            (Cut(what, limit, None, str(walk)),) if len(own) > limit or not complete else (),
-        )
-        for walk, own in zip(walks, items, strict=True)
-    ]
-
-
-def _number_of_walk(solution: Solution) -> int:
-    return int(cast("Literal", solution["walk"]).value)

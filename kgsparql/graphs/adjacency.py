@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, BlankNode, Json
+from kgsparql.rdf.terms import IRI, BlankNode, Json, Term
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import are_whole, digest_of, read_sealed_json
 
@@ -32,7 +32,7 @@ RECIPE = "adjacency-7"  # changes whenever the arrays would be made differently
 IS_CLASS = 1 << 15  # the bit of ``Adjacency.about`` that says that a term is a class
 MAX_DEGREE = 10_001  # up to here the degrees of terms are kept
 _TERMS_KEPT = 65_536  # terms that are kept as they were read
-MIN_TRIPLES = 100_000  # a graph of fewer is searched by queries: they take milliseconds there
+MIN_TRIPLES = 10_000  # a graph of fewer is searched by queries: they take milliseconds there
 MOST_TRIPLES = 10_000_000  # one of more, too: building takes 150 bytes of memory for each
 
 
@@ -86,6 +86,7 @@ class Adjacency:
     literals: Numbers
     about: Numbers
     _known: dict[int, IRI | BlankNode] = field(default_factory=dict, init=False, repr=False)
+    _numbers: dict[Term, int] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def edges(self) -> int:
@@ -94,8 +95,10 @@ class Adjacency:
 
     def number(self, term: IRI) -> int | None:
         """Find the number of an IRI; ``None`` if it has no neighbours."""
+        if (number := self._numbers.get(term)) is not None:
+            return number
         place = self.place(term.value)
-        return place if place < self.iris and self._name_of(place) == term.value.encode() else None
+        return place if place < self.iris and self.term(place) == term else None
 
     def place(self, text: str) -> int:
         """Count the IRIs that come before a text."""
@@ -144,7 +147,8 @@ class Adjacency:
             term = IRI(name) if number < self.iris else BlankNode(name)
             if len(self._known) >= _TERMS_KEPT:
                 self._known.clear()
-            self._known[number] = term
+                self._numbers.clear()
+            self._known[number], self._numbers[term] = term, number
         return term
 
     def _name_of(self, number: int) -> bytes:

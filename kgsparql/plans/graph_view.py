@@ -236,7 +236,9 @@ class KnownGraph:
         """
         match items:
             case a.Both((a.Ends(_, path), a.Instances() as kind)) if self.profiler.graph.is_embedded:
-                return not (self.is_ontology or self._is_anywhere(kind, path.last_step))  # of many classes, seconds
+                return not (
+                    self.is_ontology or self.profiler.is_anywhere(kind, path.last_step)
+                )  # of many classes, seconds
         return False
 
     def with_kinds_below(self, reading: PlannedReading) -> PlannedReading:
@@ -317,19 +319,7 @@ class KnownGraph:
 
     def has_instances(self, kind: IRI) -> bool:
         """Whether anything is of a class, or of one below it."""
-        return self._is_anywhere(a.Instances(kind))
-
-    def _is_anywhere(self, kind: a.Instances, *after: Step) -> bool:
-        """Whether anything is of a class, and at the end of a step; looked up once for a graph."""
-        shared = self.profiler.common or self.profiler  # what is the same for all questions is charged to none
-        if after and not self._is_anywhere(kind):  # quick to see: no class of an ontology need have any
-            return False
-        if (kind, *after) not in shared.known.instances:
-            x, compiler = Variable("x"), PlanCompiler(shared.vocabulary, 1)
-            path = PropertyPath(tuple(step.reversed for step in after))
-            group = (*compiler.members(kind, x), *compiler.along(x, path, Variable("near")))
-            shared.known.instances[kind, *after] = bool(g.found(shared.graph, "members", (x,), group, limit=1))
-        return shared.known.instances[kind, *after]
+        return self.profiler.is_anywhere(a.Instances(kind))
 
     # --- predicates
 
@@ -382,7 +372,7 @@ class KnownGraph:
 
     def subject_class(self, predicate: IRI) -> IRI | None:
         """The narrowest class of all that has a predicate, else that of most; ``None`` where none is known."""
-        if self.things is not None and self._is_anywhere(a.Instances(self.things), Step(predicate, "inverse")):
+        if self.things is not None and self.profiler.is_anywhere(a.Instances(self.things), Step(predicate, "inverse")):
             return self.things
         kinds, broader = self.profiler.at_ends(predicate).subject_kinds, self.profiler.with_broader
         shared = set(broader(kinds)).intersection(*(broader([one]) for one in kinds)) or {*kinds[:1]}

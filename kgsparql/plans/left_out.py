@@ -13,6 +13,7 @@ from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
 from kgsparql.plans.type_check import UNITS, parts, parts_of
 from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import apply, filter_by
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
@@ -82,17 +83,19 @@ def found_left_out(
     for items, measure, of in dict.fromkeys(_measure_group(plan)):
         compiler = PlanCompiler(vocabulary, MOST_LEFT_OUT)
         if isinstance(of, Literal) and isinstance(measure, a.Value):
-            name, group = VALUE, compiler.matching(items, measure, coarser_pattern(of))
-        elif of:
-            name, group = ITEM, compiler.without_divisor(items, measure)
+            is_coarse = filter_by("REGEX", apply("STR", VALUE), coarser_pattern(of))
+            head, group = [ITEM, VALUE], (*compiler.along(ITEM, measure.path, VALUE), is_coarse)
+        elif of:  # divided by zero
+            by = compiler.measured(measure, ITEM, items)
+            head, group = [ITEM], (*by.group, filter_by("=", by.key, 0))
         elif isinstance(measure, a.Value):
-            name, group = VALUE, compiler.unread(items, measure)
+            head, group = [ITEM, VALUE], compiler.unread(measure)
         else:
             continue
-        head = (ITEM, *((VALUE,) if name is VALUE else ()))
-        query = g.select_query("left_out", g.Select(head, group, distinct=True, limit=MOST_LEFT_OUT))
+        group = (*compiler.members(items, ITEM), *group)
+        query = g.select_query("left_out", g.Select(tuple(head), group, distinct=True, limit=MOST_LEFT_OUT))
         solutions = select(query)
-        examples = sorted((solution[name.name] for solution in solutions), key=str)
+        examples = sorted((solution[head[-1].name] for solution in solutions), key=str)
         found += [LeftOut(measure, len(examples), examples[0], isinstance(of, Literal))] if examples else []
     return tuple(found)
 

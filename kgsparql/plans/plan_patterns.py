@@ -23,7 +23,7 @@ from kgsparql.plans.expressions import (
     key_of,
     precision_of,
 )
-from kgsparql.plans.type_check import is_of_members, kind_of, parts_of
+from kgsparql.plans.type_check import is_of_members, kind_of, parts_of, widest
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -67,7 +67,9 @@ class PlanCompiler:
         self.facts, x = [], self.new("i")
         self.group = None if of is None else (of.items, of.key, self.new("k"))
         group = [*self.members(table.items, x)]
-        group += [self.where_measured(found, x, table.items) for _, found in self.row(table, x)]
+        for column, found in self.row(table, x):
+            is_number = isinstance(column.measure, a.HowMany | a.Summarised)  # which is no fact
+            group.append(self.where_measured(replace(found, group=found.group[is_number:]), x, table.items))
         for path in paths:
             group += self.along(x, path, self.new("k"))
         facts = distinct(self.facts)
@@ -75,24 +77,13 @@ class PlanCompiler:
         head = distinct([x, *names])
         return g.select_query("witnesses", g.Select(head, tuple(group), distinct=True, limit=self.limit)), facts
 
-    def unread(self, items: a.ItemSet, measure: a.Value) -> Group:
-        """Patterns of what a value should be read from and cannot: ``?answer`` is the item, ``?value`` the literal."""
+    def unread(self, measure: a.Value) -> Group:
+        """Patterns of what a value of ``?answer`` should be read from and cannot: ``?value``, the literal."""
         amounts, unit = self._amounts_at(measure), self.new("u")
         is_such = is_read(VALUE, measure.kind) if amounts is None else amounts.in_one_unit(VALUE, unit, measure.unit)[1]
         is_known = apply("COALESCE", is_such, False)  # an error is a no
         left_out = apply("&&", apply("isLiteral", VALUE), apply("!", is_known))
-        along = self.along(ITEM, measure.path, VALUE, (), None if amounts is None else unit)
-        return (*self.members(items, ITEM), *along, g.Filter(left_out))
-
-    def matching(self, items: a.ItemSet, measure: a.Value, pattern: str) -> Group:
-        """Patterns of the values of some items, ``?value``, whose text matches a pattern."""
-        matches = filter_by("REGEX", apply("STR", VALUE), pattern)
-        return (*self.members(items, ITEM), *self.along(ITEM, measure.path, VALUE), matches)
-
-    def without_divisor(self, items: a.ItemSet, divisor: a.Measure | a.Number) -> Group:
-        """Patterns of the items of a set, ``?answer``, that would be divided by zero."""
-        found = self.measured(divisor, ITEM, items)
-        return (*self.members(items, ITEM), *found.group, filter_by("=", found.key, 0))
+        return (*self.along(ITEM, measure.path, VALUE, (), None if amounts is None else unit), g.Filter(left_out))
 
     # --- sets
 
@@ -107,8 +98,7 @@ class PlanCompiler:
             case a.Items(terms):
                 return (g.Values(x, terms),)
             case a.Ends(start, path):
-                near = self.new("i")
-                return (*self.members(start, near), *self.along(near, path, x))
+                return (*self._each_once(start, near := self.new("i"), 1), *self.along(near, path, x))
             case a.Where(inner, measure):
                 conditions = [*filter(None, (items.other_end, items))]
                 inner = conditions[0].items
@@ -118,16 +108,17 @@ class PlanCompiler:
                     group += [*more, filter_by(one.comparison, left, right)]
                 return (*self.members(inner, x), *found.group, *group)
             case a.Named(inner, word):
-                label = self.new("l")
-                said = apply("COALESCE", label, apply("IF", apply("isLiteral", x), x, ""))
+                said = apply("COALESCE", label := self.new("l"), apply("IF", apply("isLiteral", x), x, ""))
                 called = g.Optional(self.any_of(x, self.vocabulary.labels, label))
                 return (*self.members(inner, x), called, filter_by("CONTAINS", key_of(said, "text"), word.casefold()))
             case a.Has(inner, path, to):
-                return (*self.members(inner, x), *self._onward(x, path, to))
-            case a.Lacks(inner, path, to):
+                return (*self._each_once(inner, x, 1), *self._onward(x, path, to))
+            case a.Lacks(inner, path, None | a.Items() as to):
                 with self.unseen():
                     absent = g.NotExists(self._onward(x, path, to))
                 return (*self.members(inner, x), absent)
+            case a.Lacks(inner, path, to):  # Oxigraph would make the set anew for each row
+                return self.members(a.Minus(inner, a.Has(widest(inner), path, to)), x)
             case a.Both(sets):
                 return tuple(pattern for one in sets for pattern in self.members(one, x))
             case tuple():
@@ -183,14 +174,14 @@ class PlanCompiler:
         below = (*self.any_of(x, types, kind := self.new("c")), classes_below(kind, of, vocabulary))
         return (g.Union((self.any_of(x, types, of), below)),)
 
-    def _each_once(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:
+    def _each_once(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable, paths: int = 0) -> Group:
         """The items of a set, or of any of several, each once: what many lead to would be measured as often.
 
-        Of paths apart, too: Oxigraph puts no union in order, and reads it for each row.
+        Of more than so many paths apart, too: Oxigraph puts no union in order, and reads it for each row.
         """
         found = self.members(items, x)
-        has_paths = self.facts is None and any(parts_of(items, a.Ends))
-        return (g.Select((x,), found, distinct=True),) if has_paths else found
+        has_more = self.facts is None and len([*parts_of(items, a.Ends, *[a.Has] * paths)]) > paths
+        return (g.Select((x,), found, distinct=True),) if has_more else found
 
     def _best(self, top: a.Top, x: Variable) -> Group:
         items = top.items

@@ -12,7 +12,7 @@ from typing import Any, cast
 from pyoxigraph import Quad, QuerySolutions, Store
 
 from kgsparql.dataclasses import dataclass, field, frozen, replace
-from kgsparql.errors import GRAPH_FAILED, is_about_the_query
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, is_about_the_query
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.plans import algebra as a
@@ -79,7 +79,7 @@ class Computed:
     :param left_out: values that cannot be read as a number or a date, and items that would be divided by zero.
     :param measured: of the best of a set, the value of each row.
     :param compared: of the best of a set, what they are the best of.
-    :param unread: why an endpoint did not give all of this: what is here stands, and is not sure.
+    :param unread: why the graph did not give all of this: what is here stands, and is not sure.
     :param units: of numbers that are answers, what the graph says that they are in.
     :param retired: how many were left out that are deprecated, withdrawn or replaced.
     :param twins: how many that are the same as others.
@@ -298,7 +298,7 @@ def _number_of(found: Solutions) -> int | None:
 
 @dataclass(slots=True)
 class _BesideValue:
-    """Asks a graph for what is told beside a value; an endpoint that fails at it is not asked for more of it."""
+    """Asks a graph for what is told beside a value, while there is time, and an endpoint until it fails at it."""
 
     graph: KnowledgeGraph
     vocabulary: GraphVocabulary
@@ -316,8 +316,9 @@ class _BesideValue:
         try:
             if not self.failed:
                 return self.graph.select(query)
-        except GRAPH_FAILED as error:
-            if not (self.graph.is_remote and is_about_the_query(error)):
+        except (*GRAPH_FAILED, BudgetExceededError) as error:
+            is_late = error.detail.get("limit") == "seconds"  # the value stands
+            if not (is_late or (self.graph.is_remote and is_about_the_query(error))):
                 raise
             self.failed = error.message
         return Solutions(cut=self.failed)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, filterfalse
 
-from kgsparql.dataclasses import dataclass, field, frozen
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.exploration import Label
-from kgsparql.exploration.adjacency_search import AdjacentSteps
+from kgsparql.exploration.adjacency_search import AdjacentSteps, leads_to_any, led_to
 from kgsparql.exploration.batched_select import PredicatePath, StepUse
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, in_parts, select_each
 from kgsparql.plans import algebra as a
@@ -28,7 +28,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable, apply
 from kgsparql.rdf.literals import OF_RDF
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, grouped, iris_in, local_name, zip_equal
 from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
@@ -301,23 +301,19 @@ class Profiler:
 
         :param asked: the items, and the only predicates from them that are wanted.
         """
-        graph, n, x, p = self.graph, Variable("n"), Variable("x"), Variable("p")
-        queries, limit = [], _FACTS if len(asked) == 1 else MOST_OF_EACH
+        graph, x = self.graph, Variable("x")
+        queries, limit = list[Query](), _FACTS if len(asked) == 1 else MOST_OF_EACH
         for at, (items, (terms, only)) in enumerate(asked.items()):
             some = self._some(items, terms, x)
-            for direction in directions(self.direction) if only is None else ("forward",) if only else ():
-                end = Variable(direction)
-                fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
-                head = ((n, Literal(str(at))), x, p, end)
-                group = (some, fact) if only is None else (some, g.Values(p, tuple(only)), fact)
-                queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
+            for led in directions(self.direction) if only is None else ("forward",) if only else ():
+                queries.append(_query_of_facts(Literal(str(at)), some, only, led, limit))
         by_end = partial(defaultdict[Term, set[Term]], set)
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(by_end) for _ in asked]
         solutions = graph.select(Query.union(queries)) if queries else Solutions()
         by_step: dict[tuple[Term, Term, Direction], dict[Term, set[Term]]] = defaultdict(by_end)
         for found in solutions:
-            led: Direction = "forward" if "forward" in found else "inverse"
-            by_step[found["n"], found["p"], led][found["x"]].add(found[led])
+            way: Direction = "forward" if "forward" in found else "inverse"
+            by_step[found["n"], found["p"], way][found["x"]].add(found[way])
         for (number, predicate, led), ends in by_step.items():
             if isinstance(predicate, IRI) and isinstance(number, Literal):
                 facts[int(number.value)][Step(predicate, led)] = ends
@@ -352,13 +348,35 @@ class Profiler:
         wanted = distinct(terms) if is_said else ()
         x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
+        view = self.graph.adjacency_view()
         for some in in_parts(wanted, 400):
-            facts = [(g.Fact(x, predicate, kind),) for predicate in self.vocabulary.kinds]
-            group = (g.Values(x, tuple(some)), *g.any_of(facts))
-            for solution in g.found(self.graph, "classes", (x, kind), group, distinct=True, limit=10_000):
-                if isinstance(solution["c"], IRI):
-                    found[solution["x"]].add(solution["c"])
+            if (pairs := None if view is None else led_to(view, some, self.vocabulary.kinds)) is None:
+                facts = [(g.Fact(x, predicate, kind),) for predicate in self.vocabulary.kinds]
+                group = (g.Values(x, tuple(some)), *g.any_of(facts))
+                solutions = g.found(self.graph, "classes", (x, kind), group, distinct=True, limit=10_000)
+                pairs = [(one["x"], one["c"]) for one in solutions]
+            for term, own in pairs:
+                if isinstance(own, IRI):
+                    found[term].add(own)
         return found
+
+    def is_anywhere(self, kind: a.Instances, *after: Step) -> bool:
+        """Tell whether anything is of a class, and at the end of a step; looked up once for a graph."""
+        if self.common is not None:  # what is the same for all questions is charged to none
+            return self.common.is_anywhere(kind, *after)
+        if after and not self.is_anywhere(kind):  # quick to see: no class of an ontology need have any
+            return False
+        if (kind, *after) not in self.known.instances:
+            x, compiler = Variable("x"), PlanCompiler(self.vocabulary, 1)
+            path = PropertyPath(tuple(step.reversed for step in after))
+            group = (*compiler.members(kind, x), *compiler.along(x, path, Variable("near")))
+            view, is_such = self.graph.adjacency_view(), None
+            if view is not None and after and all(isinstance(one, g.Fact) for one in group):
+                is_such = leads_to_any(view, after[0], kind.of, Step(self.vocabulary.types[0], "inverse"))
+            if is_such is None:
+                is_such = bool(g.found(self.graph, "members", (x,), group, limit=1))
+            self.known.instances[kind, *after] = is_such
+        return self.known.instances[kind, *after]
 
     def at_ends(self, predicate: IRI) -> PredicateEnds:
         """What the subjects and objects of a predicate are, from a sample, once for a graph."""
@@ -406,6 +424,23 @@ class Profiler:
         )
 
 
+def _query_of_facts(
+    number: Literal, some: g.Pattern, only: Sequence[IRI] | None, led: Direction, limit: int
+) -> Query:  # fmt: skip
+    """Ask for the facts of some items; of those with names they are looked up, without reading SPARQL."""
+    x, p, end = Variable("x"), Variable("p"), Variable(led)
+    subject, far = (x, end) if led == "forward" else (end, x)
+    values = [some] if only is None else [some, g.Values(p, tuple(only))]
+    head, group = ((Variable("n"), number), x, p, end), (*values, g.Fact(subject, p, far))
+    query = g.select_query(f"facts_{led}", g.Select(head, group, limit=limit))
+    given: dict[tuple[str, ...], Sequence[Sequence[Term]]] = {("n",): [[number]]}
+    for own in values:
+        if not isinstance(own, g.Values):
+            return query
+        given[own.variable.name,] = [[term] for term in own.terms]
+    return replace(query, lookup=Lookup((subject.name, p.name, far.name), given, limit=limit))
+
+
 def _is_of_class(items: a.ItemSet) -> bool:
     """Whether a set is that of a class, or what one step leads to from there."""
     near = items.start if isinstance(items, a.Ends) and items.path.is_direct else items
@@ -417,6 +452,8 @@ def _first_by_name(terms: Iterable[Term]) -> tuple[Term, ...]:
 
 
 def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tuple[IRI, ...]:
+    if not classes:
+        return ()
     counts = Counter(chain.from_iterable(filter(None, map(classes.get, terms))))
     least = _SHARE * max(1, len(iris_in(terms)))
     return tuple(sorted([c for c, n in counts.items() if n >= least], key=lambda c: (-counts[c], c.value)))

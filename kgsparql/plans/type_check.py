@@ -70,10 +70,16 @@ def with_group_items(plan: a.Plan) -> a.Plan:
 def is_of_members(number: object) -> bool:
     """Tell whether a number is of the items of a group, or of some of them, or of what they lead to."""
     items: Any = number.items if isinstance(number, a.Count | a.SummaryOf) else None
-    while isinstance(items, a.Where | a.Has | a.Lacks | a.Named | a.Minus | a.Ends | a.Both):
-        within = items.sets[0] if isinstance(items, a.Both) else None
-        items = within or getattr(items, "start", None) or getattr(items, "items", None)
+    while isinstance(items := widest(items), a.Ends | a.Both):
+        items = items.start if isinstance(items, a.Ends) else items.sets[0]
     return isinstance(items, a.Members)
+
+
+def widest(items: a.ItemSet) -> a.ItemSet:
+    """Return a set that all of a set is from, as few conditions as there are."""
+    while isinstance(items, a.Where | a.Named | a.Has | a.Lacks | a.Minus):
+        items = items.items
+    return items
 
 
 def kind_of(measure: a.Measure | a.Number | IRI | Literal) -> tuple[a.Kind, str]:

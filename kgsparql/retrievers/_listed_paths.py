@@ -42,6 +42,7 @@ _CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w./:-]{6,}")
 class Enumeration:
     """The paths from one linked entity, with some ends of each; those whose ends are all known are ``whole``.
 
+    :param fetched: the ends of each path that were fetched; ``looked_at``: those whose kind was asked for.
     :param kinds: the kind of the terms at the end of each path.
     :param to_nodes: steps that lead to nodes that only join things, where no path ends.
     :param constraints: the condition on the middle node of a path that :func:`restrict_to_shared` restricted.
@@ -50,6 +51,8 @@ class Enumeration:
     link: LinkedEntity
     ends: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
     whole: set[PropertyPath] = field(default_factory=set)
+    fetched: set[PropertyPath] = field(default_factory=set)
+    looked_at: dict[PropertyPath, tuple[Term, ...]] = field(default_factory=dict)
     kinds: dict[tuple[Step, ...], str] = field(default_factory=dict)
     constraints: dict[PropertyPath, Constraint] = field(default_factory=dict)
     to_nodes: frozenset[Step] = frozenset()
@@ -125,12 +128,13 @@ def enumerate_paths(
 
 def add_ends(enumerations: Sequence[Enumeration], kept: Sequence[Sequence[PropertyPath]], session: Session) -> None:
     """Fetch the ends of the paths that are kept of each enumeration, together; of more than 500 ends, any 500."""
-    pairs = [(one, path) for one, own in zip_equal(enumerations, kept) for path in own]
+    pairs = [(one, path) for one, own in zip_equal(enumerations, kept) for path in own if path not in one.fetched]
     with session.within_budget():
         found = walk_ends(session.graph, [one.walk(path) for one, path in pairs], limit=_MAX_FETCHED_ENDS)
         for (one, path), own in zip_equal(pairs, found):
             ends = tuple(end for end in own.items if not is_mediator(end))
             one.ends[path] = tuple(end for end in ends if end != one.link.term) or ends
+            one.fetched.add(path)
             if not own.cuts:
                 one.whole.add(path)
                 session.labels.walked[one.walk(path)] = own.items
@@ -173,10 +177,11 @@ def others_named(link: LinkedEntity, session: Session) -> dict[Term, float]:
 
 def add_kinds(enumerations: Iterable[Enumeration], session: Session) -> None:
     """Name the kinds of the ends that are known, of all paths together."""
-    new = [(one, path) for one in enumerations for path in one.ends if not one.kinds.get(path.steps)]
-    ends = [[(end,) for end in one.ends[path][:SAMPLE] if not is_mediator(end)] for one, path in new]
-    for (one, path), kinds in zip_equal(new, session.compared_labels.majority_types(ends)):
-        one.kinds[path.steps] = kinds[0] if kinds else ""
+    pairs = [(one, path) for one in enumerations for path, ends in one.ends.items() if one.looked_at.get(path) != ends]
+    new = [(one, path) for one, path in pairs if not one.kinds.get(path.steps)]
+    groups = [[(end,) for end in one.ends[path][:SAMPLE] if not is_mediator(end)] for one, path in new]
+    for (one, path), kinds in zip_equal(new, session.compared_labels.majority_types(groups)):
+        one.kinds[path.steps], one.looked_at[path] = kinds[0] if kinds else "", one.ends[path]
 
 
 @frozen
