@@ -123,6 +123,8 @@ def test_an_example_a_correction_and_a_whole_drawing_keep_the_focus(page: Page, 
     finished(page)
     assert page.evaluate("document.activeElement.id") == "runs"
     asked(page, address, "How many Nobel laureates are there?")
+    tab_to(page, ".drawing summary")
+    page.keyboard.press("Enter")
     tab_to(page, ".zoom + button")
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelectorAll('.canvas .node').length > 60")

@@ -76,6 +76,7 @@ def test_a_computed_answer_shows_what_was_counted_and_its_facts(page: Page, addr
     assert page.inner_text(".value strong") == "74"
     assert page.inner_text(".how") == "(counted: Nobel laureates)"
     assert page.inner_text(".answer-part > .badge") == "97% likely"
+    page.click(".drawing summary")
     page.click("text=+61 more")
     page.wait_for_function("() => document.querySelector('.drawing').innerText.indexOf('more') < 0")
 

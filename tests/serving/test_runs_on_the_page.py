@@ -156,6 +156,7 @@ def test_U05_hostile_labels_are_text(page: Page, tmp_path: Path, ask: Ask) -> No
     with served(tmp_path / "cache", "-k", graph, "--no-model", "-q") as address:
         page.goto(address)
         ask("What is Alpha Centre linked to?")
+        page.click(".drawing summary")
         page.select_option(".tools select", label="Alpha Centre")
         page.click("text=What is it?")
         page.click("text=Its neighbours (201)")
