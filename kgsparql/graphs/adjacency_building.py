@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import compress, count, repeat
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -18,7 +18,6 @@ import pyoxigraph as ox
 from kgsparql.errors import StoreError
 from kgsparql.graphs.adjacency import (
     ABOUT_FILE,
-    ARRAYS,
     IS_CLASS,
     MAX_DEGREE,
     Adjacency,
@@ -123,44 +122,51 @@ def _blocks_of(store: ox.Store) -> Iterator[tuple[bytes, list[bytes], list[bytes
 
 
 def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
-    """Write each array into a file; return what is said of them beside."""
+    """Write each array into a file, those of the names first, and let go of what was read; say what is beside them."""
+    kinds = [own for kind in CLASS_KINDS if (own := read.terms.get(str(kind).encode())) is not None]
+    type_number = read.predicates.get(str(RDF_TYPE).encode())
     (names, rank), (predicates, place) = map(_in_order, (read.terms, read.predicates))
+    iris, texts = sum(name[:1] != _BLANK for name in names), [name.removeprefix(_BLANK) for name in names]
+    del names
+    np.save(made / "name_starts", _starts_of(np.fromiter(map(len, texts), np.int64)))
+    np.save(made / "names", np.frombuffer(b"".join(texts), "u1"))
+    del texts
     s, p, o = (np.frombuffer(column, column.typecode) for column in read.edges)
     s, p, o = rank[s], place[p], rank[o]
     here, others, steps = _distinct_rows(np.append(s, o), np.append(o, s), np.append(2 * p, 2 * p + 1))
     subjects, by, values = (np.frombuffer(column, column.typecode) for column in read.literals)
     subjects, by, _ = _distinct_rows(rank[subjects], place[by], values)
     described, literals = _distinct_rows(subjects, by)
-    edges_of, literals_of, kinds_of = (np.bincount(of, minlength=len(names)) for of in (here, subjects, described))
+    edges_of, literals_of, kinds_of = (np.bincount(of, minlength=len(rank)) for of in (here, subjects, described))
     about = np.minimum(edges_of + literals_of, MAX_DEGREE).astype("<u2")
-    if (type_number := read.predicates.get(str(RDF_TYPE).encode())) is not None:
+    if type_number is not None:
         typed = p == place[type_number]
-        kinds = [rank[own] for kind in CLASS_KINDS if (own := read.terms.get(str(kind).encode())) is not None]
-        about[np.append(o[typed], s[typed & np.isin(o, kinds)])] |= IS_CLASS
-    texts = [name.removeprefix(_BLANK) for name in names]
+        about[np.append(o[typed], s[typed & np.isin(o, rank[kinds])])] |= IS_CLASS
     step_type = next(kind for kind in ("u1", "<u2", "<u4") if 2 * len(predicates) <= 1 << 8 * int(kind[-1]))
     arrays = {
-        "names": np.frombuffer(b"".join(texts), "u1"),
-        "name_starts": _starts_of(np.fromiter(map(len, texts), np.int64)),
         "starts": _starts_of(edges_of), "others": others.astype("<u4"), "steps": steps.astype(step_type),
         "literal_starts": _starts_of(kinds_of), "literals": literals.astype(step_type), "about": about,
     }  # fmt: skip
-    for name in ARRAYS:
-        np.save(made / name, arrays[name])
+    for name, own in arrays.items():
+        np.save(made / name, own)
     return {
         "predicates": [predicate.decode() for predicate in predicates],
-        "iris": sum(name[:1] != _BLANK for name in names),
+        "iris": iris,
         "sizes": sizes_of(made, made.iterdir()),
     }
 
 
-def _in_order(terms: Iterable[bytes]) -> tuple[list[bytes], Array]:
-    """Sort the names of terms, those of blank nodes last and marked; return them, and the place of each term."""
+def _in_order(terms: dict[bytes, int]) -> tuple[list[bytes], Array]:
+    """Sort the names of terms, those of blank nodes last and marked; return them, and the place of each term.
+
+    The terms are let go of.
+    """
     names = [term[1:-1] if term[:1] == b"<" else _BLANK + term[2:] for term in terms]
-    order = sorted(range(len(names)), key=names.__getitem__)
+    terms.clear()
+    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order))
-    return [names[number] for number in order], places
+    return [*map(names.__getitem__, order.tolist())], places
 
 
 def _starts_of(counts: Array) -> Array:

@@ -213,7 +213,7 @@ class _Reader:
             with suppress(StoreError):  # no place to keep it
                 adjacency = self.graph.built_adjacency(lambda *_: self._poll_s())
         if adjacency is not None:
-            return (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED))
+            return (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED) if n)
         if self.graph.sizes.are_large:
             return ()
         # rdflib compares each triple with all that it is given: those that no triple has double its time.
