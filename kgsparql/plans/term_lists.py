@@ -274,7 +274,8 @@ class TermLister:
         entities = list(kinds_of)
         classes = self.classes(kinds, counts)
         found = self.predicates(entities, classes)
-        found += map(self.looked_for, {*wanted}.difference(one.term for one in found))
+        near = {one.term for one in found}
+        found += [self.looked_for(one) for one in wanted if one not in near]
         values = self.values([term for term in named if isinstance(term, Literal)])
         is_few = len(found) <= (MOST_PREDICATES if classes else _PREDICATES_OF_MANY)
         kept = found if is_few else self.likeliest(found, [*wanted, *chain(*values.values())])
