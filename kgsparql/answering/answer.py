@@ -331,7 +331,7 @@ class Answer:
                 if all(marker in one.markers for one in others):
                     way = self.evidence[marker].paths[:1]
                     starts.setdefault(way[0].start if way else None, marker)
-            return tuple(starts.values())
+            return tuple(starts.values()) or tuple({one.markers[0]: 0 for one in self.best})  # of the same things
         used = {
             *(marker for claim in self.claims for marker in claim.markers),
             *(marker for term in self.answers for marker in term.markers),
@@ -353,7 +353,12 @@ class Answer:
         named = self._meaning_keys(first)
         if len(named) > 1:
             return tuple(takewhile(lambda one: self._meaning_keys(one) >= named, self.answers))
-        return tuple(takewhile(lambda one: one.markers[:1] == first.markers[:1], self.answers))
+        twins = {link.term for link in self.linked if link.matched == "same as"}
+        leading = {first.markers[0]}  # and the same of what is the same
+        for own in [self.evidence[first.markers[0]]] if twins else ():
+            others = [item for item in self.evidence if item.paths and not twins.isdisjoint((own.start, item.start))]
+            leading |= {item.marker for item in others if item.property_path == own.property_path}
+        return tuple(takewhile(lambda one: not leading.isdisjoint(one.markers[:1]), self.answers))
 
     def _meaning_keys(self, one: AnswerTerm) -> set[object]:
         """List what of the question leads to an answer: two meanings of one name are one."""
@@ -419,4 +424,5 @@ def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> 
         text = rounded if rounded.strip("-0") else term.value  # what is small is not nothing
     else:
         text = printable(value_text(term, label(term) if term in found.items else ""), 120)
-    return f"{text} {found.units.get(term) or (unit_of(found) if column < 0 else '')}".strip()
+    is_bare = column < 0 and type_of_terms([term]) == "number"
+    return f"{text} {found.units.get(term) or (unit_of(found) if is_bare else '')}".strip()

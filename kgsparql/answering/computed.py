@@ -10,11 +10,13 @@ from typing import Any
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
 from kgsparql.answering.plan_question import common_profiler
+from kgsparql.answering.said_source import disputed
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import back
 from kgsparql.plans.running import NO_NUMBER, Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import terms_in
@@ -67,7 +69,7 @@ def computed_retrieval(
     session.labels.learn(islice(chain(shown_terms, *found.facts), _MOST_LEARNT))
     label = session.labels(shown_terms).__getitem__
     gaps = (*([not_all(f"{found.tied:,} more share the last place")] if found.tied else ()), *gaps)
-    gaps += tuple(_value_gaps(found, label))
+    gaps += (*_value_gaps(found, label), *_unknown_gaps(found, session), *_source_gaps(found, session))
     in_english = session.compared_labels(terms_in(found.plan)).__getitem__ if session.translation is not None else label
     reading, value = reading_in_words(found.plan, in_english), computed_words(found, label, say)
     shown = _cited_facts(found)
@@ -86,6 +88,7 @@ def computed_retrieval(
     answers = tuple(AnswerTerm(term, text, score, (COMPUTED_MARKER,)) for term, text in named)
     beside = ((found.retired, "deprecated left out"), (found.twins, "the same as others"))
     why = "".join(f"; {number:,} {session.say(told)}" for number, told in beside if number)
+    why += "".join(f"; {own.in_words(label)}" for own in found.left_out if own.says_nothing)
     why += _why_nothing(found, in_english, session)
     draft = _computed_draft(found, reading, value, answers, session, why=why)
     return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
@@ -93,13 +96,34 @@ def computed_retrieval(
 
 def _value_gaps(found: Computed, label: Label) -> Iterator[Gap]:
     """Doubt what is not read, what belongs together, and what may be the same."""
-    yield from (not_all(own.in_words(label)) for own in found.left_out)
+    yield from (not_all(own.in_words(label)) for own in found.left_out if not own.says_nothing)
     if found.multiplied:
         one, other = found.multiplied
         yield rival(f"each {one} with each {other}", "those that belong together")
-    unknown = {term for fact in found.facts for term in fact if is_unknown(term)} if found.value is not None else ()
-    if len(unknown) > 1:
-        yield not_all(f"{len(unknown):,} of these are unknown, and may be the same")
+
+
+def _unknown_gaps(found: Computed, session: Session) -> Iterator[Gap]:
+    """Doubt a number of things, or a no, where one is there and nobody knows which."""
+    plan = found.plan
+    if not isinstance(plan, a.Count | a.Exists) or session.graph.is_remote or found.value == Literal(value=True):
+        return
+    sets = plan.items.sets if isinstance(plan.items, a.Both) else (plan.items,)
+    ways = [one for one in sets if isinstance(one, a.Ends)]
+    if isinstance(plan, a.Exists):
+        ways += [a.Ends(named, back(one.path)) for one in ways for named in sets if isinstance(named, a.Items)]
+    ends = {end for way in ways for end in run_plan(way, session).items}
+    unknown = sum(map(is_unknown, ends))
+    if unknown and (isinstance(plan, a.Exists) or len(ends) > 1):
+        yield not_all(f"{unknown:,} of these are unknown, and may be the same")
+
+
+def _source_gaps(found: Computed, session: Session) -> Iterator[Gap]:
+    """Doubt a value, or what is best, that is another by what another named graph says."""
+    facts = found.facts if found.compared is None else found.compared.facts[0]
+    is_of_items = isinstance(found.plan, a.Count | a.Exists)
+    if found.value is not None or found.compared is not None:
+        several = disputed(session.graph, facts, session.labels.languages, in_part=is_of_items)
+        yield from [rival(*several)] if several else []
 
 
 def with_rows(found: Computed, session: Session) -> Computed:

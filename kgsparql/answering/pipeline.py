@@ -21,6 +21,7 @@ from kgsparql.answering.kinds_found import (
 from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, evidence_labels, without_lost_items
+from kgsparql.answering.said_source import sources_named
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, QueryError, UnreachableError
 from kgsparql.events import Drafted, EvidenceFound, Finished, ignore
@@ -33,7 +34,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import words_of
 from kgsparql.rdf.terms import IRI, Labels, Term, distinct, first_of
-from kgsparql.rdf.vocabulary import is_unknown
+from kgsparql.rdf.vocabulary import RDF_TYPE, is_unknown
 from kgsparql.reading.gaps import Gap, held_by_none, held_in, other_kind
 from kgsparql.reading.translation import Translation
 
@@ -47,6 +48,7 @@ _NOTHING: dict[Status, str] = {
 }
 
 _NOT_SURE = "No sure answer:"
+_MOST_TOLD = 4  # answers behind which stands what their graphs were made of; of more, only the names
 NO_EVIDENCE = other_kind("more than this graph says of it", "nothing")
 _WAY_OUT = "ask again with a name as the graph has it: kgsparql find TEXT finds it, and -e IRI names it"
 
@@ -311,8 +313,13 @@ def _with_sources(found: Retrieval, session: Session) -> Retrieval:
     """Say of answers that stand in different named graphs which of these says each."""
     drafted = found.draft.answers if found.draft is not None else ()
     first = first_of(drafted or found.candidates)
-    alike = [one for one in (drafted or found.candidates) if first is not None and one.markers == first.markers]
-    cited = [triple for item in found.evidence if first and item.marker in first.markers for triple in item.triples]
+    led = [item for item in found.evidence if first is not None and item.marker in first.markers]
+    ways = {item.property_path for item in led if item.paths}
+    led += [item for item in found.evidence if item.paths and item.property_path in ways and item not in led]
+    markers = {item.marker for item in led}
+    alike = [one for one in (drafted or found.candidates) if not markers.isdisjoint(one.markers)]
+    every = [triple for item in led for triple in item.triples]
+    cited = [own for own in every if own.triple.predicate != RDF_TYPE] or every
     said = {
         one.term: {source.named_graph for own in cited if one.term in own.triple for source in own.sources}
         for one in alike
@@ -320,7 +327,11 @@ def _with_sources(found: Retrieval, session: Session) -> Retrieval:
     graphs = sorted({IRI(name) for names in said.values() for name in names if name}, key=str)
     if not graphs or len({*map(frozenset, said.values())}) == 1 or None in set().union(*said.values()):
         return found
-    label = session.labels(graphs)
+    label = (
+        session.labels(graphs)
+        if len(alike) > _MOST_TOLD
+        else sources_named(session.graph, graphs, session.labels.languages)
+    )
     known = {term: ", ".join(label[one] for one in graphs if one.value in names) for term, names in said.items()}
     return _described_answers(found, known)
 

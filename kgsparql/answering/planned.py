@@ -32,7 +32,6 @@ from kgsparql.plans.moments import Moments
 from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
-from kgsparql.plans.predicating import FALSE
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import kind_of, mapped, parts, terms_in
@@ -66,7 +65,7 @@ _COMPUTING: dict[str, tuple[Any, ...]] = {  # by what a question asks for, parts
 _SAMPLE = 20  # items whose classes are looked up
 _PLANS_LISTED = 3  # plans that a model reads beside the paths
 
-_NOTHING: tuple[tuple[Row, ...], ...] = ((), ((FALSE,),), ((Literal(0),),))
+_NOTHING: tuple[tuple[Row, ...], ...] = ((), ((Literal(value=False),),), ((Literal(0),),))
 """How the rows begin of a plan that comes to nothing."""
 
 
@@ -192,8 +191,11 @@ def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherw
     if len(texts) < 2 or texts[-1] not in own.units or texts[-2] not in own.locatives:
         return None
     rest, sign = read_question(asked.read.without(len(texts) - 2, len(texts))), own.units[texts[-1]]
-    reading = planner(rest).plan()
-    made = reading.plan and mapped(reading.plan, partial(in_unit, sign=sign, amounts=session.vocabulary.amounts))
+    reader = planner(rest)
+    plan = (reading := reader.plan()).plan
+    if isinstance(plan, a.Ends) and len(reader.view.members(plan)) == 1:  # the one length that it has
+        plan = a.SummaryOf("max", plan.start, a.Value(plan.path, "number"))
+    made = plan and mapped(plan, partial(in_unit, sign=sign, amounts=session.vocabulary.amounts))
     if not isinstance(made, a.Number) or kind_of(made)[1] != sign:
         return None
     return rest, replace(reading, plan=made)

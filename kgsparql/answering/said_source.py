@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from kgsparql.dataclasses import frozen
 from kgsparql.exploration import labels
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.exploration.labels import own_label
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.linking.words import root, stop_words, tokens
-from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import variables
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, distinct, iris_in, normalised
 from kgsparql.reading.lexicon import lexicon
+from kgsparql.schema.patterns import patterns
 
 _STOPS = stop_words()
 _MOST_GRAPHS, _LONGEST = 50, 8  # named graphs that a question may name; words of such a name
@@ -45,7 +51,8 @@ def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) 
         if named is not None and (part := graph.part(named)) is not None:
             left, right = question[: words[at].start].rstrip(" ,"), question[words[end - 1].end :].lstrip(" ,")
             rest = f"{left} {right}" if left and right[:1].isalnum() else f"{left}{right}"
-            told = f"only what {names[named]} says was asked: the named graph {named}, and the default graph"
+            about = sources_named(graph, [named], languages)[named]
+            told = f"only what {about} says was asked: the named graph {named}, and the default graph"
             return SaidSource(rest[:1].upper() + rest[1:], told), part
     return SaidSource(), graph
 
@@ -73,3 +80,45 @@ def _named_by(said: Sequence[str], names: Mapping[IRI, str], *, by_part: bool) -
 
 def _content_roots(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(root(text) for text in texts if text not in _STOPS)
+
+
+def sources_named(graph: KnowledgeGraph, named: Sequence[IRI], languages: Sequence[str]) -> dict[IRI, str]:
+    """Name some graphs, each with what it was made of, by whom and when, as far as that is said."""
+    x, p, y = variables("x p y")
+    by = g.Values(p, tuple(map(IRI, sorted(patterns()["provenance"]))))
+    told = g.found(graph, "provenance", (x, p, y), (g.Values(x, tuple(named)), by, g.Fact(x, p, y)), limit=_MOST_GRAPHS)
+    called = labels(graph, (*named, *chain(*(one.values() for one in told))), languages=tuple(languages))
+    said: dict[Term, list[str]] = defaultdict(list)
+    for one in told:
+        end = called[one["y"]]
+        text = one["y"].value if end.derived and isinstance(one["y"], IRI) else end.text
+        said[one["x"]].append(f"{called[one['p']].text} {text}")
+    beside = {one: f" [{', '.join(sorted(own))}]" for one, own in said.items()}
+    return {one: called[one].text + beside.get(one, "") for one in named}
+
+
+def disputed(graph: KnowledgeGraph, facts: Sequence[Triple], languages: Sequence[str], *, in_part: bool) -> list[str]:
+    """Find two values of one thing of which one named graph says one, and another the other, with their names.
+
+    :param in_part: only where some of these facts say one of them, and none the other.
+    """
+    said: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
+    for fact in facts:
+        if isinstance(fact.object, Literal):
+            said[fact.subject, fact.predicate].add(fact.object)
+    if not (said and graph.is_embedded and graph.named_graphs()):
+        return []
+    x, p, y = variables("x p y")
+    keys = g.Values(x, iris_in(key[0] for key in said)), g.Values(p, distinct(key[1] for key in said))
+    each: dict[tuple[Term, IRI], dict[str, set[Term]]] = defaultdict(lambda: defaultdict(set))
+    for one in g.found(graph, "disputed", (x, p, y), (*keys, g.Fact(x, p, y)), distinct=True, limit=BOUND):
+        for source in graph.sources_of(Triple(one["x"], one["p"], one["y"])) or ():
+            each[one["x"], one["p"]][source.named_graph or ""].add(one["y"])
+    for key in each.keys() & said:
+        values = {value: name for name, own in each[key].items() for value in own if name and len(own) == 1}
+        if len(values) > 1 and not (in_part and values.keys() <= said[key]):
+            names = sources_named(graph, [*map(IRI, values.values())], languages)
+            return [f"{own_label(value).text} ({names[IRI(name)]})" for value, name in sorted(values.items(), key=str)][
+                :2
+            ]
+    return []

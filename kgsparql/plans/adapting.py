@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from kgsparql.dataclasses import frozen, replace
@@ -11,14 +10,13 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.type_check import mapped, parts
-from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.paths import Step
+from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.units import unit
 from kgsparql.rdf.vocabulary import SAME_AS
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out
 from kgsparql.schema.amounts import Amounts
-from kgsparql.schema.vocabulary import GraphVocabulary
 
 
 @frozen
@@ -54,16 +52,13 @@ class Those:
 def as_meant(reading: PlannedReading, asked: Form, view: KnownGraph, those: Those | None) -> PlannedReading:
     """Return a reading that leaves out what is deprecated, unless all of it is, or the question is about that.
 
-    What is asked to be `deprecated` may be said to be so in several ways; of things that are the same, there is one.
+    Of things that are the same, there is one.
 
     :param those: what was found before, where the question is about that alone.
     """
     reading = reading if those is None else those.in_reading(reading, view)
     vocabulary = view.vocabulary
-    is_about = not asked.language.retired_words.isdisjoint(asked.texts)
-    if reading.plan is not None and vocabulary.retired and is_about:
-        reading = replace(reading, plan=mapped(reading.plan, partial(_by_any_mark, vocabulary=vocabulary)))
-    elif vocabulary.retired:
+    if vocabulary.retired and asked.language.retired_words.isdisjoint(asked.texts):
         reading = _keeping_by(a.Current, reading, view)
     return _keeping_by(a.Once, reading, view) if vocabulary.has_twins else reading
 
@@ -79,18 +74,9 @@ def _keeping_by(form: type[a.Current | a.Once], reading: PlannedReading, view: K
     left_out = a.Retired(items) if form is a.Current else a.Both((items, a.Ends(items, same)))
     if not (view.has_items(left_out) and view.has_items(kept)):  # of the latter some queries take long
         return reading
+    if form is a.Once and isinstance(measure := getattr(plan, "measure", None), a.Value):
+        kept = a.Once(a.Has(items, measure.path))  # of what is the same, one that says it
     return replace(reading, plan=kept if within is None else replace(within, items=kept))
-
-
-def _by_any_mark(part: Any, vocabulary: GraphVocabulary) -> Any:
-    """What is said by one mark to be deprecated, as what is said by any."""
-    marks = dict(vocabulary.retired)
-    match part:
-        case a.Where(items, a.Value(PropertyPath((Step(by),))), "=", Literal("true")) if by in marks:
-            return a.Retired(items)
-        case a.Has(items, PropertyPath((Step(by),)), None) if by in marks:
-            return a.Retired(items)
-    return part
 
 
 def in_unit(part: Any, sign: str, amounts: Mapping[IRI, Amounts], *, is_asked: bool = True) -> Any:

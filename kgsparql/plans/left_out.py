@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import attrgetter
 
-from kgsparql.dataclasses import frozen
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.graphs.graph import Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import coarser_pattern
@@ -17,6 +19,7 @@ from kgsparql.rdf.graph_patterns import apply, filter_by
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
+from kgsparql.schema.patterns import patterns
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 MOST_LEFT_OUT = 1_000  # values that are left out, and counted
@@ -28,6 +31,7 @@ LEFT_OUT_SENTENCES = {
     "time": "{} of the values of {} cannot be read as a time, such as {!r}, and are left out",
     "duration": "{} of the values of {} cannot be compared as durations with the others, such as {!r}",
     "coarse": "{} of the values of {} are less precise than what is asked, such as {!r}",
+    "nothing": "{} of the values of {} say nothing, such as {!r}",
     "zero": "{} of the items have a {} of 0 to be divided by, such as {}, and are left out",
 }
 
@@ -45,6 +49,11 @@ class LeftOut:
     number: int
     example: Term
     is_coarse: bool = False
+
+    @property
+    def says_nothing(self) -> bool:
+        """Tell whether the values only say that there is none, as `n/a` does."""
+        return isinstance(self.example, Literal) and self.example.value.strip().lower() in patterns()["nothing"]
 
     def in_words(self, label: Label) -> str:
         """What was left out, as a sentence.
@@ -71,6 +80,7 @@ class LeftOut:
             and _BEGINS_AS_NUMBER.match(self.example.value)
         ):
             kind = "unit"
+        kind = "nothing" if self.says_nothing else kind
         sentence = LEFT_OUT_SENTENCES["duration"] if kind in UNITS else LEFT_OUT_SENTENCES.get(kind)
         return sentence or LEFT_OUT_SENTENCES["date"], amount, of, value
 
@@ -96,7 +106,10 @@ def found_left_out(
         query = g.select_query("left_out", g.Select(tuple(head), group, distinct=True, limit=MOST_LEFT_OUT))
         solutions = select(query)
         examples = sorted((solution[head[-1].name] for solution in solutions), key=str)
-        found += [LeftOut(measure, len(examples), examples[0], isinstance(of, Literal))] if examples else []
+        each = [LeftOut(measure, 1, one, isinstance(of, Literal)) for one in examples]
+        for _, alike in groupby(sorted(each, key=attrgetter("says_nothing")), attrgetter("says_nothing")):
+            first, *others = alike
+            found.append(replace(first, number=1 + len(others)))
     return tuple(found)
 
 

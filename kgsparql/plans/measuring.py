@@ -37,7 +37,8 @@ _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
 _W = weights("measure")
 FIRST_YEAR = 100  # a smaller number is no date
-_ORDERED = ("number", "date", "time", "year", *UNITS, "clock")
+_TIMES = ("date", "time", "year", "clock")
+_ORDERED = ("number", *_TIMES, *UNITS)
 _TURNED: dict[a.Comparison, a.Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -87,8 +88,6 @@ class Measuring(NamedWords):
     def __init__(self, connector: Connector, asked: Form, phrases: Phrasing) -> None:
         super().__init__(connector, asked)
         self.phrases = phrases
-
-    # --- measures
 
     def measures(
         self, given: Denotation, positions: Sequence[int], hints: Sequence[str] = (), *, counts: bool = False,
@@ -237,13 +236,15 @@ class Measuring(NamedWords):
     def is_of_time(self, option: MeasureFit) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
         own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
-        return option.kind in {"date", "time", "year"} or (option.kind == "number" and not own.isdisjoint(hints))
+        return option.kind in {"date", "time", "year", "clock"} or (
+            option.kind == "number" and not own.isdisjoint(hints)
+        )
 
     def dated(self, given: Denotation, phrase: NounPhrase, quantity: Quantity) -> list[Denotation]:
         """What has a time that a noun names, and that compares so: a founding date before 1650."""
-        options = [one for one in self.measures_of_noun(given, phrase) if self.is_of_time(one)]
-        if quantity.value.date is not None:
-            options = [one for one in options if one.kind != "number"]
+        value, found = quantity.value, filter(self.is_of_time, self.measures_of_noun(given, phrase))
+        options = [one for one in found if (one.kind == "clock") == value.is_clock]
+        options = [one for one in options if value.date is None or one.kind != "number"]
         return [self.keep(given, one, quantity) for one in options[:_TRIED]]
 
     # --- extremes

@@ -11,7 +11,7 @@ from kgsparql.plans.denotation import Match, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.rdf.terms import Literal, zip_equal
+from kgsparql.rdf.terms import IRI, XSD, Literal, zip_equal
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import unsaid
@@ -71,19 +71,20 @@ class Moments:
 
     def order(self, reading: PlannedReading, asked: Form, said: TimeSaid) -> PlannedReading | None:
         """Read what was before another thing, or whether one was, by their dates; ``None`` where these do not tell."""
-        other = self.of_thing(_first_of(said.beside))
-        if other is None:
-            return None
         comparison: a.Comparison = "<" if said.kind == "before" else ">"
+        other = self.of_thing(_first_of(said.beside))
         if asked.asks == "ask":
             clause = clause_of(asked.read)
             one = self.of_thing(_first_of(clause.names[0])) if clause.names and not says_more(clause, asked) else None
-            if one is None or not self._are_apart(one, other):
+            match reading.plan:
+                case a.Exists(a.Has(a.Items() as thing, path, None)) if not reading.doubts:  # it was launched before
+                    one, other = (a.Held(own, path, ITSELF) for own in (thing, _first_of(said.beside)))
+            if one is None or other is None or not self._are_apart(one, other):
                 return None
             numbers = (a.SummaryOf("min", facts, a.When(facts)) for facts in (one, other))
             return PlannedReading(a.Compares(next(numbers), comparison, next(numbers)), 1.0, how=(Match("", one.path),))
         items = reading.plan.items if isinstance(reading.plan, a.Top) else reading.plan
-        if not isinstance(items, a.ItemSet) or reading.doubts:
+        if other is None or not isinstance(items, a.ItemSet) or reading.doubts:
             return None
         uses = self._dates_of(items)
         uses = [one for one in uses if one.path == other.path] or uses
@@ -92,6 +93,8 @@ class Moments:
         (date,) = self.view.members(other)
         if not isinstance(date, Literal):
             return None
+        if " " in date.value:  # as databases write it
+            date = Literal(date.value.replace(" ", "T"), datatype=IRI(f"{XSD}dateTime"))
         found: a.ItemSet = a.Where(items, a.Value(uses[0].path, "date"), comparison, date)
         found = replace(reading.plan, items=found) if isinstance(reading.plan, a.Top) else found
         return replace(reading, plan=found, others=())

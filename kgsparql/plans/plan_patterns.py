@@ -417,7 +417,7 @@ class PlanCompiler:
                 return key_of(found.value, "time"), key_of(value, "time"), ()
             precision = precision_of(value)
             return date_key(found.value, precision), Literal(precision.number(value.value) or 0), ()
-        if isinstance(measure, a.Value) and measure.kind == "text":
+        if isinstance(measure, a.Value) and measure.kind in {"text", "clock"}:
             return found.key, Literal(value.value.lower()), ()
         return found.key, value, ()
 

@@ -24,7 +24,6 @@ from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival, unsai
 
 _W = weights("said")
 _GIVEN, _TRIED = 5, 3
-TRUE, FALSE = Literal(value=True), Literal(value=False)
 
 
 class Predicating(NamedWords):
@@ -183,7 +182,7 @@ class Predicating(NamedWords):
 
     def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """Words that say what something is without naming a term: a predicate that is true of it."""
-        found = [*self.stated(given, other.head)] or [*self._still_or_over(given, other.head)]
+        found = self.stated(given, other.head) or [*self._still_or_over(given, other.head)]
         return found or [given.leaving_out(other.head)]
 
     def _still_or_over(self, given: Denotation, words: Sequence[int]) -> Iterator[Denotation]:
@@ -198,18 +197,35 @@ class Predicating(NamedWords):
                 kept = (a.Has if is_over[0] else a.Lacks)(given.known, use.path)
                 yield given.kept(kept, 1.0, Match(texts[0], use.path))
 
-    def stated(self, given: Denotation, words: Sequence[int]) -> Iterator[Denotation]:
-        """Keep what it is stated to be so of, by a predicate with all of some words: `open on Sunday`."""
+    def stated(self, given: Denotation, words: Sequence[int]) -> list[Denotation]:
+        """Keep what it is stated to be so of, by a predicate with all of some words, or not to be: `open`, `closed`."""
         texts = self.connector.at(words)
+        found = [*self._said_to_be(given, texts)]
+        such = [] if found else self._said_to_be(given, [self.lexicon.opposites.get(" ".join(texts), "")])
+        return found or [self.denied(one) or replace(one, items=a.Minus(given.known, one.known)) for one in such]
+
+    def _said_to_be(self, given: Denotation, texts: Sequence[str]) -> Iterator[Denotation]:
+        marks = self.view.vocabulary.retired
+        if marks and self.lexicon.retired_marks.issuperset(texts):  # what has no such mark is current
+            yield given.kept(a.Retired(given.known), 1.0, Match(" ".join(texts), Step(marks[0][0]).path))
+            return
         for predicate, fit in self.predicates_named(texts):
             path = Step(predicate).path
-            if self.view.members(a.Ends(a.Items((TRUE,)), back(path))):
+            for true in self.view.profiler.at_ends(predicate).flags[:1]:
                 kept = given.kept(
-                    a.Where(given.known, a.Value(path, "text"), "=", TRUE), fit, Match(" ".join(texts), path)
+                    a.Where(given.known, a.Value(path, "text"), "=", true), fit, Match(" ".join(texts), path)
                 )
-                is_told = not given.is_named or self.view.has_items(ends(given.known, path))
-                is_told |= predicate in dict(self.view.profiler.vocabulary.retired)  # what has no such mark is current
+                is_told = self.view.has_items(ends(given.known, path))
                 yield kept if is_told else kept.doubted(known_elsewhere(self.fit.text(predicate)))
+
+    def denied(self, one: Denotation) -> Denotation | None:
+        """Keep what it is stated not to be so of, if that is stated of any: of what nobody says, it is not denied."""
+        items = one.items
+        flags = self.view.profiler.at_ends(one.last).flags if isinstance(items, a.Where) and one.how else ()
+        if not isinstance(items, a.Where) or items.value not in flags[:1]:
+            return None
+        are_any = self.view.members(a.Ends(a.Items(flags[1:]), back(one.path)))
+        return replace(one, items=replace(items, value=flags[1])) if are_any else None
 
     def settled(self, given: Denotation) -> Denotation:
         """The same, with the words before its noun as what is said of it: `radioactive elements`."""
@@ -232,7 +248,7 @@ class Predicating(NamedWords):
         words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
             texts = self.connector.at(words)
-            if stated := [*self.stated(given, words)]:
+            if stated := self.stated(given, words):
                 return stated
             for use in self._uses_of_its_kind(given):
                 is_so = self.fit.allows(use.step, "of", texts[-1])  # a sequel: the one that is a *sequel of* it
@@ -296,8 +312,8 @@ class Predicating(NamedWords):
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         self.look_at_times([given])
-        options = self.times(given, words)[:_TRIED]
-        if chunk.date is not None or isinstance(chunk.last, Literal):
+        options = [one for one in self.times(given, words) if (one.kind == "clock") == chunk.is_clock][:_TRIED]
+        if (chunk.date is not None or isinstance(chunk.last, Literal)) and not chunk.is_clock:
             options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
             numbers = [one for one in self.measuring.measures(given, words) if one.kind == "number"][:_TRIED]

@@ -10,7 +10,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import NamedWords
-from kgsparql.plans.predicating import FALSE, TRUE, Predicating
+from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, first_of, zip_equal
@@ -104,7 +104,7 @@ class Restricting(NamedWords):
         is_named = any(chunk.entities for chunk in argument.chunks)
         words = (*said.verb, *self.positions(argument.chunks))
         is_stated = said.preposition and given.items is not None and words and not is_named
-        if is_stated and (stated := [*self.predicating.stated(given, words)]):
+        if is_stated and (stated := self.predicating.stated(given, words)):
             return stated
         if (ordered := self._quantified(given, said, argument)) is not None:
             if _is_number(argument):
@@ -261,10 +261,11 @@ class Restricting(NamedWords):
 
     def _role_of_subject(self, given: Denotation, said: Predication, verb: Sequence[int]) -> Role:
         """The role of a subject whose verb has what is asked for as its object: `which films did Ann direct`."""
-        if said.preposition == "value":
+        if (how := said.preposition) == "value":
             return "value"
         if said.is_passive:
-            return "object" if said.preposition == "by" else "subject"
+            is_by = how == "by" or " ".join((*self.connector.at(verb), how)) in self.lexicon.done_by
+            return "object" if is_by else "subject"
         if verb:
             return "subject"
         if said.preposition and given.asked != "where":
@@ -334,8 +335,8 @@ class Restricting(NamedWords):
             given = given if kind is None else replace(given, items=a.Instances(kind))
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
-            if isinstance(one.items, a.Where) and one.items.value == TRUE:  # of what nobody says, it is not denied
-                found.append(replace(one, items=replace(one.items, value=FALSE)))
+            if (denied := self.predicating.denied(one)) is not None:
+                found.append(denied)
                 continue
             if given.items is None and one.items is not None:
                 kind = self._broadest_class(one.items)
@@ -452,8 +453,6 @@ class Restricting(NamedWords):
         if any(self.fit.whole(texts, own) == SAME for own in ways):  # completed: it has a `completion date`
             found = [one.doubted(unsaid(self.fit.text(one.last))) for one in found]
         return found or [given.leaving_out(verb)]
-
-    # --- the same
 
     def _sharing(
         self, given: Denotation, phrase: NounPhrase, verb: Sequence[int], preposition: str

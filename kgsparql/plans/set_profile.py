@@ -33,6 +33,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, grouped,
 from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
+from kgsparql.schema.patterns import patterns
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 ITEMS = 40  # items of a set that are looked at
@@ -105,6 +106,7 @@ class PredicateEnds:
     :param lead_to_lists: some of its objects are blank nodes, which may be lists, or an empty list.
     :param subject_kinds: what its subjects are said to be, the commonest first.
     :param kind: what its objects are read as.
+    :param flags: what says yes and no of its subjects, where it says nothing else: true, false; `yes`, `no`.
     """
 
     subjects: frozenset[IRI]
@@ -115,6 +117,7 @@ class PredicateEnds:
     lead_to_lists: bool
     subject_kinds: tuple[IRI, ...]
     kind: a.Kind
+    flags: tuple[Literal, ...]
 
 
 @frozen
@@ -421,6 +424,7 @@ class Profiler:
             any(isinstance(one, BlankNode) or one == LIST_END for one in objects),
             tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
             kind_at_end([other for _, other in found]),
+            _flags_in({getattr(other, "value", "").lower() for _, other in found}),
         )
 
 
@@ -439,6 +443,12 @@ def _query_of_facts(
             return query
         given[own.variable.name,] = [[term] for term in own.terms]
     return replace(query, lookup=Lookup((subject.name, p.name, far.name), given, limit=limit))
+
+
+def _flags_in(values: set[str]) -> tuple[Literal, ...]:
+    """Find what of some values says yes, and what no, where they say nothing else."""
+    pair = next((own for own in map(str.split, patterns()["flags"]) if values and values <= {*own}), [])
+    return tuple(Literal({"true": True, "false": False}.get(one, one)) for one in pair)
 
 
 def _is_of_class(items: a.ItemSet) -> bool:

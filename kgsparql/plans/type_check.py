@@ -13,7 +13,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, Term, iris_in
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import LIST_FIRST, LIST_REST, RDF_TYPE
 
 _T = TypeVar("_T")
@@ -109,7 +109,7 @@ def kind_of(measure: a.Measure | a.Number | IRI | Literal) -> tuple[a.Kind, str]
         case IRI():
             return "item", ""
         case Literal():
-            return kind_of_literal(measure), ""
+            return "clock" if measure.datatype.value == f"{XSD}time" else kind_of_literal(measure), ""
         case _:
             return "number", ""
 

@@ -74,7 +74,7 @@ def value_text(value: Literal, label: str = "") -> str:
     '2 h 10 min'
     """
     kind = value.datatype.value
-    if not label and kind in _DURATIONS and (parts := _DURATION.match(value.value)):
+    if label in {"", value.value} and kind in _DURATIONS and (parts := _DURATION.match(value.value)):
         said = [(number, sign) for number, sign in zip(parts.groups(), _DURATION_SIGNS, strict=True) if number]
         texts = (f"{n} {sign.removesuffix('s') or sign if n == '1' else sign}" for n, sign in said if n.strip("0"))
         return " ".join(texts) or " ".join(said[-1])

@@ -78,6 +78,11 @@ class Chunk:
         return self.number is not None or self.date is not None
 
     @property
+    def is_clock(self) -> bool:
+        """Whether it is a time of day."""
+        return self.date is not None and self.date.datatype.value.endswith("#time")
+
+    @property
     def may_be_years(self) -> bool:
         """Whether it has the form of a year, or is a range."""
         is_year = self.text.isdecimal() or self.last is not None

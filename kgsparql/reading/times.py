@@ -120,7 +120,7 @@ def days_of(chunk: Chunk) -> Days | None:
 
 def days_of_date(date: Literal) -> Days | None:
     """Return the first and the last day of a date, a month or a year."""
-    year, *rest = date.value.partition("T")[0].split("-")
+    year, *rest = date.value.replace(" ", "T").partition("T")[0].split("-")
     if not (year.isdecimal() and all(part.isdecimal() for part in rest)):
         return None
     month, day = [*map(int, rest), 0, 0][:2]

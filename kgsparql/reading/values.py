@@ -27,6 +27,10 @@ _NUMERIC_DATE = re.compile(
     re.IGNORECASE,
 )
 
+_TIME_OF_DAY = re.compile(
+    r"(?<![\w.:])(?P<hour>\d\d?)(?::(?P<minute>[0-5]\d)(?P<second>:[0-5]\d)?)?\s?(?P<half>[ap]\.?m\b)?(?![\w:])",
+    re.IGNORECASE,
+)
 
 _NUMBER = re.compile(
     r"(?<![\w,.])(?P<minus>[-−])?(?P<before>[$€£])?(?P<whole>\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?!\d)|\d+)"
@@ -66,6 +70,13 @@ class ValueFinder:
             if span := self._span_of_match(found):
                 value, problem = self._date_in_digits(found)
                 yield self._chunk_of(span.start, span.stop, is_strong=True, date=value, problem=problem)
+        for found in _TIME_OF_DAY.finditer(self.question):
+            hour = int(found["hour"]) % 12 + 12 * (found["half"] or "").lower().startswith("p")
+            hour = hour if found["half"] else int(found["hour"])
+            if (found["minute"] or found["half"]) and hour < 24 and (span := self._span_of_match(found)):
+                time = f"{hour:02}:{found['minute'] or '00'}{found['second'] or ':00'}"
+                date = Literal(time, datatype=IRI(f"{XSD}time"))
+                yield self._chunk_of(span.start, span.stop, is_strong=True, date=date)
         for at in range(len(self.texts)):
             if (said := date_at(self.texts, at)) is not None:
                 chunk = self._chunk_of(at, at + said[1], is_strong=True, date=said[0])
@@ -215,7 +226,10 @@ class ValueFinder:
 
 def _order_key(value: Decimal | Literal) -> tuple[Decimal, str]:
     """Return what numbers, years and dates are ordered by."""
-    return (Decimal(value.value[:_YEAR]), value.value[_YEAR:]) if isinstance(value, Literal) else (value, "")
+    if isinstance(value, Decimal):
+        return value, ""
+    year, rest = value.value[:_YEAR], value.value[_YEAR:]
+    return (Decimal(year), rest) if year.isdecimal() else (Decimal(), value.value)
 
 
 def date_at(words: Sequence[str], at: int) -> tuple[Literal | None, int] | None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
+from itertools import islice
 from typing import cast
 
 from kgsparql.dataclasses import frozen
@@ -20,6 +21,7 @@ from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
 from kgsparql.schema.patterns import patterns
 
 _SEEN, _NODES, _UNITS = 10_000, 200, 100  # triples that tell the predicates; nodes with a unit; units of a predicate
+_ASKED = 6  # predicates that an endpoint is asked about: in 38 requests, at most
 _NUMBER = "[-+]?[0-9]+([.][0-9]+)?"
 _BEFORE_UNIT = re.compile(f"^{_NUMBER} ?")
 _PRECISION = Context(prec=15)
@@ -95,18 +97,19 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
     :return: the amounts; and of the predicates that lead to nodes for an amount, the one from there to the number.
     """
     seen, found, x, y, node = [*_seen_predicates(graph)], dict[IRI, Amounts](), *variables("x y node")
-    for one in seen:
-        if one.is_text or (one.datatype and not OF_RDF.match(one.datatype)):
-            said = _counted_units(graph, (g.Fact(x, one.predicate, y),), y, _unit_of(y, is_text=one.is_text))
-            if (amounts := _amounts_in(graph, said, is_text=one.is_text)) is not None:
-                found[one.predicate] = amounts
+    most = _ASKED if graph.is_remote else None
+    for one in islice((one for one in seen if one.is_text or (one.datatype and not OF_RDF.match(one.datatype))), most):
+        said = _counted_units(graph, (g.Fact(x, one.predicate, y),), y, _unit_of(y, is_text=one.is_text))
+        if (amounts := _amounts_in(graph, said, is_text=one.is_text)) is not None:
+            found[one.predicate] = amounts
     numbers = {one.predicate for one in seen if one.datatype in NUMBERS}
-    to_units = tuple(sorted({one.predicate for one in seen if _is_unit(one.predicate)} - numbers, key=str))
+    units = {one.predicate for one in seen if _is_unit(one.predicate)} - numbers
+    to_units = tuple(sorted(units, key=str))[:most]
     has = (g.Values(x, tuple(numbers)), g.OneOfPredicates(x, to_units, y))
     for own in g.found(graph, "of_numbers", (x, y), has) if to_units else ():
         if isinstance(predicate := own["x"], IRI):  # the unit of all its numbers
             found[predicate] = Amounts(unit_text(own["y"]), {}, is_mixed=False)
-    beside = [pair for by in to_units for pair in _units_beside(graph, by, numbers)]
+    beside = [pair for by in to_units for pair in _units_beside(graph, by, numbers)][:most]
     for pair in beside:
         led = g.Fact(x, pair.of, node) if pair.value else g.Fact(node, pair.of, x)
         ways = tuple(other.by for other in beside if other.of == pair.of)
@@ -136,7 +139,7 @@ def _seen_predicates(graph: KnowledgeGraph) -> Iterator[_Seen]:
     p, d, y, one = variables("p d y one")
     some = g.Select((p, y), (g.Fact(Variable("x"), p, y),), limit=_SEEN)
     typed = g.Select((p, (d, Apply("DATATYPE", (y,))), y), (some,))
-    query = g.select_query("seen", g.Select((p, d, (one, Aggregate("SAMPLE", y))), (typed,), group_by=(p, d)))
+    query = g.select_query("seen", g.Select((p, d, (one, Aggregate("MIN", y))), (typed,), group_by=(p, d)))
     for said in counted(graph, query):
         yield _Seen(cast("IRI", said["p"]), getattr(said.get("d"), "value", ""), said["one"])
 
@@ -183,6 +186,7 @@ def _amounts_in(
     graph: KnowledgeGraph, said: Sequence[tuple[Term, int]], *, beside: tuple[IRI, ...] = (), is_text: bool = False
 ) -> Amounts | None:
     """Tell what numbers are in by how often each unit is said; ``None`` for texts that are no numbers."""
+    said = [own for own in said if unit_text(own[0]).strip().lower() not in patterns()["nothing"]]
     texts = {one: unit_text(one) for one, _ in said}
     for one, name in _unit_labels(
         graph, [one for one, text in texts.items() if isinstance(one, IRI) and not sign_of(text)]

@@ -159,7 +159,7 @@ class GraphVocabulary:
 
 
 def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
-    """Read what an endpoint declares of its predicates, and its nodes, once in a process, in at most eight requests.
+    """Read what an endpoint declares of its predicates, its nodes and its units, once in a process, in a few requests.
 
     Public services have profiles, which say how they state things: what these declare is too much, and of no use.
     What is refused, or takes too long, is not asked for again.
@@ -171,7 +171,8 @@ def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
         try:
             read = GraphVocabulary(**_read_relations(graph.shared()))
             joined, silent, _ = joining_classes(graph.shared())
-            read = replace(read, joined=joined, silent=silent)
+            amounts, valued = amounts_of(graph.shared())
+            read = replace(read, joined=joined, silent=silent, amounts=amounts, valued=valued)
         except (EndpointAuthenticationError, EndpointReplyError, EndpointTimeoutError) as error:  # others: it is gone
             read = replace(read, unread=error.message)
         _READ[graph.origin] = read

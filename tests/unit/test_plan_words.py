@@ -186,10 +186,10 @@ LENGTH, LANES = a.Value(PropertyPath.of(_E + "length")), a.Value(PropertyPath.of
 OPENED = a.Value(PropertyPath.of(_E + "opened"), "date")
 HALF_THE_LANES = a.Column("half", a.Calculated("/", LANES, a.Constant(Decimal(2))))
 BAD_LENGTH = "1 of the values of length cannot be read as a number, such as '2,467 m'"
-BAD_DATES = "2 of the values of opening date cannot be"
+BAD_DATES = "1 of the values of opening date"
 PLANS: list[tuple[a.Plan, list[str]]] = [
     (a.SummaryOf("sum", BRIDGE, LENGTH), [BAD_LENGTH]),
-    (a.Top(BRIDGE, OPENED), [f"{BAD_DATES} read as a date, such as '2001-13-45'"]),
+    (a.Top(BRIDGE, OPENED), [f"{BAD_DATES} cannot be read as a date, such as '2001-13-4", f"{BAD_DATES} say nothing"]),
     (a.Count(a.Where(BRIDGE, LANES, ">", Literal(1))), []),
     (a.Top(BRIDGE, a.Calculated("/", LENGTH, LANES)),
      [BAD_LENGTH, "1 of the items have a lanes of 0 to be divided by, such as b"]),
@@ -209,7 +209,7 @@ def _label(term: object) -> str:
 def test_what_a_plan_leaves_out_is_counted(engine: str, plan: a.Plan, said: list[str]) -> None:
     found = [own.in_words(_label) for own in run(plan, engine_from_file(engine, BRIDGES)).left_out]
     assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
-    assert all(text.endswith("left out") for text in found)
+    assert all(text.endswith("left out") or "say nothing" in text for text in found)
 
 
 def test_a_number_that_is_too_large_is_not_said_to_be_nothing() -> None:

@@ -77,6 +77,7 @@ def _said(graph: str, question: str) -> str:
     (BOATS, "What is the average length of the boats?", "11.4932 m"),
     (BOATS, "What is the total length of the boats in feet?", "150.829396 ft"),
     (BOATS, "What is the length of Brant?", "36 ft"),
+    (BOATS, "What is the length of Brant in metres?", "10.9728 m"),
     (BOATS, "Which boat has the greatest draught?", "Brant"),
     (BOATS, "Which boat is the heaviest?", "Auk"),
     (BOATS, "Which boats weigh more than 8 tonnes?", "Auk; Coot"),
@@ -112,6 +113,8 @@ def test_the_unit_of_each_number_is_read_of_the_graph() -> None:
     ("How many words are kept in the Harbour list?", "2"),
     ("Which words are kept in the Harbour list?", "Buoy; Quay"),
     ("Which words are deprecated?", "Quay; Staithe; Wharf"),
+    ("Which words are not deprecated?", "Buoy; Quay"),
+    ("What was Wharf replaced with?", "Quay"),
     ("Is Wharf deprecated?", "yes"),
     ("Is Buoy deprecated?", "no in this graph"),
     ("What is the definition of Quay?", "Where ships lie."),
@@ -130,7 +133,8 @@ def test_what_is_left_out_is_counted() -> None:
 
 
 @pytest.mark.parametrize(("question", "said"), [
-    ("What is the number of ships of Ness?", "55 (Port Survey 2011); 70 (Port Survey 2001)"),
+    ("What is the number of ships of Ness?",
+     "55 (Port Survey 2011); 70 (Port Survey 2001 [was derived from Paper sheets])"),
     ("What is the number of ships of Ness according to the Port Survey 2011?", "55"),
     ("According to the 2001 port survey, which port has the largest number of ships?", "Ness"),
     ("Which port has the largest number of ships in the Port Survey 2011?", "Dale"),
