@@ -34,20 +34,9 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import kind_of, mapped, parts, terms_in
+from kgsparql.plans.type_check import kind_of, mapped, parts, parts_of, terms_in
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
-from kgsparql.rdf.terms import (
-    IRI,
-    BlankNode,
-    Literal,
-    Row,
-    Term,
-    distinct,
-    first_of,
-    normalised,
-    split_camel_case,
-    zip_equal,
-)
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, first_of, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import places_of
@@ -65,7 +54,7 @@ _COMPUTING: dict[str, tuple[Any, ...]] = {  # by what a question asks for, parts
 _SAMPLE = 20  # items whose classes are looked up
 _PLANS_LISTED = 3  # plans that a model reads beside the paths
 
-_NOTHING: tuple[tuple[Row, ...], ...] = ((), ((Literal(value=False),),), ((Literal(0),),))
+_NOTHING: tuple[tuple[Any, ...], ...] = ((), ((Literal(value=False),),), ((Literal(0),),))
 """How the rows begin of a plan that comes to nothing."""
 
 
@@ -169,7 +158,11 @@ def _read_in_time(asked: Form, planner: _Plans, in_time: TimePlanner) -> _ReadOt
             return None if ever.plan is None or ever.doubts else (replace(rest, is_definition=False), ever)
         read, told = without_time(asked, said)
         rest = asked if said.kind == "age" else read_question(read)
-        made = in_time.age(said, asked) if rest is asked else in_time.at(planner(rest).plan(), rest, told)
+        plain = planner(rest).plan()
+        made = in_time.age(said, asked) if rest is asked else in_time.at(plain, rest, told)
+        flags = (own for own in parts_of(plain.plan, a.Where) if getattr(own.measure, "kind", "") == "text")
+        if made is None and said.kind == "now" and not plain.doubts and any(flags):  # still open
+            made = plain
         if made is not None:
             return replace(rest, is_definition=False), made
     return None
@@ -188,9 +181,12 @@ def _read_in_order(asked: Form, planner: _Plans, moments: Moments) -> _ReadOther
 def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherwise:
     """Read `in kilometres` at the end as the unit of the number that is asked for; ``None`` where it is of none."""
     texts, own = asked.texts, asked.language
-    if len(texts) < 2 or texts[-1] not in own.units or texts[-2] not in own.locatives:
+    start, at, end = len(texts) - 2, len(texts) - 1, len(texts)  # in km
+    if texts[0] in own.how_words and not own.amounts.isdisjoint(texts[1:2]):  # how many km long
+        start, at, end = 1, 2, 3
+    if not 0 < at < len(texts) or texts[at] not in own.units or texts[start] not in own.locatives | own.amounts:
         return None
-    rest, sign = read_question(asked.read.without(len(texts) - 2, len(texts))), own.units[texts[-1]]
+    rest, sign = read_question(asked.read.without(start, end)), own.units[texts[at]]
     reader = planner(rest)
     plan = (reading := reader.plan()).plan
     if isinstance(plan, a.Ends) and len(reader.view.members(plan)) == 1:  # the one length that it has
@@ -484,7 +480,7 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
     (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
     fit = session.label_fit
     own = fit.phrase(texts, path.last) if texts else []
-    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip_equal(own, texts))
+    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
 def _with_words(words: Chunked, doubt: Gap) -> Gap:

@@ -78,6 +78,7 @@ def _said(graph: str, question: str) -> str:
     (BOATS, "What is the total length of the boats in feet?", "150.829396 ft"),
     (BOATS, "What is the length of Brant?", "36 ft"),
     (BOATS, "What is the length of Brant in metres?", "10.9728 m"),
+    (BOATS, "How many metres long is Brant?", "10.9728 m"),
     (BOATS, "Which boat has the greatest draught?", "Brant"),
     (BOATS, "Which boat is the heaviest?", "Auk"),
     (BOATS, "Which boats weigh more than 8 tonnes?", "Auk; Coot"),
