@@ -100,12 +100,19 @@ def linked_labels(graph: KnowledgeGraph, *, languages: Sequence[str]) -> dict[Te
 
 
 def own_label(term: Term) -> Label:
-    """Name a term without asking a graph: ``[]`` for what has no name, ``unknown`` for what nobody knows."""
+    """Name a term without asking a graph: ``[]`` for what has no name, ``unknown`` for what nobody knows.
+
+    A blank node that was given an IRI (RDF 1.1, 3.5) has no name, either.
+
+    >>> own_label(IRI("http://e.org/.well-known/genid/7f3a")).text, own_label(IRI("http://e.org/ann_ost")).text
+    ('[]', 'ann_ost')
+    """
     if isinstance(term, Literal):
         return Label(term.value, term.language)
     if is_unknown(term):
         return Label("unknown", derived=True)
-    return Label(local_name(term) if isinstance(term, IRI) and not is_mediator(term) else "[]", derived=True)
+    is_named = isinstance(term, IRI) and not is_mediator(term) and "/.well-known/genid/" not in term.value
+    return Label(local_name(term) if is_named else "[]", derived=True)
 
 
 def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
