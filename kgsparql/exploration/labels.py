@@ -105,7 +105,7 @@ def own_label(term: Term) -> Label:
     A blank node that was given an IRI (RDF 1.1, 3.5) has no name, either.
 
     >>> own_label(IRI("http://e.org/.well-known/genid/7f3a")).text, own_label(IRI("http://e.org/ann_ost")).text
-    ('[]', 'ann_ost')
+    ('[]', 'ann ost')
     """
     if isinstance(term, Literal):
         return Label(term.value, term.language)
