@@ -21,6 +21,7 @@ Kind = OneOf["number", "date", "time", "year", "duration", "months", "clock", "t
 """What a measure gives: two measures, or a measure and a value, are compared only if their kinds are alike."""
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
+TextPlace = OneOf["CONTAINS", "STRSTARTS", "STRENDS"]
 Arithmetic = OneOf["+", "-", "*", "/", "round", "years"]
 Summary = OneOf["sum", "avg", "min", "max"]
 Moment = OneOf["start", "end", "span"]
@@ -146,10 +147,14 @@ class Where:
 
 @frozen
 class Named:
-    """The items of a set that have a word in a label, in whatever case."""
+    """The items of a set that have a word in a label, at its start or its end, in whatever case; texts, in themselves.
+
+    :param place: where in it, by the function that tells.
+    """
 
     items: ItemSet
     word: str
+    place: TextPlace = "CONTAINS"
 
 
 @frozen

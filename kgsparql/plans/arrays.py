@@ -67,7 +67,7 @@ _OPERATIONS = """
     set items Items item+
     set ends Ends set path
     set where Where set measure comparison value
-    set named Named set text
+    set named Named set text place?
     set has Has set path set?
     set lacks Lacks set path set?
     set and Both set+
@@ -130,6 +130,7 @@ _WORD_OF = {
 }
 _ENDS: dict[str, Json] = {"order": {"desc": True, "asc": False}, "optional": {"optional": True}}
 _WORDS = {"comparison": _COMPARISONS, "moment": (*get_args(a.Moment), "years"), "order-of-times": get_args(a.TimeOrder)}
+_WORDS["place"] = get_args(a.TextPlace)
 _OPTIONS: dict[str, tuple[str, tuple[type, ...]]] = {
     "order": ("order_by", (str, list)), "largest_first": ("largest_first", (bool,)),
     "limit": ("limit", (int,)), "items": ("shows_items", (bool,)), "having": ("having", (list,)),
@@ -389,8 +390,9 @@ class _Writer:
                 return self.name("E", term)
             case a.Items(terms):
                 return ["items", *(self.name("E", term) for term in terms)]
-            case a.Named(items, word):
-                return ["named", self.part(items), self.name("L", Literal(word))]
+            case a.Named(items, word, place):
+                where = [place] if place != "CONTAINS" else []
+                return ["named", self.part(items), self.name("L", Literal(word)), *where]
             case a.Value(among=among) if among is not None:
                 return ["to", self.part(replace(part, among=None)), self.part(among)]
             case a.Members():

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, PlannedReading, Rel, ends, of_classes, way_back
+from kgsparql.plans.measuring import summarised
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.set_profile import PredicateUse
@@ -36,6 +37,11 @@ class Columns(NamedWords):
         is_hidden = stood = owned = False
         kinds = key.classes or self.view.classes_in(known)
         for noun in columns:
+            if noun.summary and not self.is_counted(noun):
+                column = self._summarised(key, noun, kinds)
+                made |= {column.name: column} if column else {}
+                left += () if column else self.positions([*noun.chunks, *(noun.of.chunks if noun.of else ())])
+                continue
             column = self._column_asked(key, noun) if noun.asked else self.counted(key, noun)
             if column is not None:
                 made[column.name] = column
@@ -56,9 +62,10 @@ class Columns(NamedWords):
             positions, is_name, found = self._fields_of_noun(key, noun, kinds)
             # A name without a predicate is in its row, where that is no key of a table.
             stands = is_name and self.lexicon.id_words.isdisjoint(self.connector.at(positions))
-            stands = stands and not any(found) and self.have_names(known)
+            stands = stands and not any(found) and owner is None and self.have_names(known)
+            is_again = any(one is not None and one.name in made for one in found)  # each column is asked for once
             made |= {one.name: one for one in found if one is not None}
-            left += positions if not (any(found) or stands) else ()
+            left += positions if is_again or not (any(found) or stands) else ()
             is_hidden |= any(found) and names_stand and (is_name or self._is_part_of_name(positions))
             stood |= stands
         doubts = (*key.doubts, *left_out_at(left))
@@ -94,7 +101,19 @@ class Columns(NamedWords):
             found = [reached] if reached is not None else found  # the choirmaster is called by name
         if not any(found) and (path := self.being(known)) is not None:  # the name of who is a judge
             found = [self._column(ends(known, path), own_words, is_name=is_name, of=path)]
-        return positions, is_name, found if any(found) else [self._column_of_reached(key, noun, positions)]
+        if not any(found):
+            found = [self._of_class_before(key, noun, positions) or self._column_of_reached(key, noun, positions)]
+        return positions, is_name, found
+
+    def _of_class_before(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
+        """A field of the class that the first words name, where each item leads to one: the farm name of a stall."""
+        before = positions[:-1]
+        if not (before and (others := self.classes_named(before))):
+            return None
+        whose = Chunk(before[0], before[-1] + 1, " ".join(self.connector.at(before)), classes=tuple(others))
+        column = self._of_owner(key, noun, NounPhrase(chunks=(whose,)))
+        path = column.measure.path if column and isinstance(column.measure, a.Value) else None
+        return column if path and all(step.is_forward for step in path.steps) else None
 
     def _is_part_of_name(self, positions: Sequence[int]) -> bool:
         """Whether it is a part of what persons are called: their first names."""
@@ -126,6 +145,21 @@ class Columns(NamedWords):
         options = self.measuring.measures_at(key, self.positions(of.chunks))
         counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
         return first_of(a.Column(name, measure, optional=True) for measure in counts)
+
+    def _summarised(self, key: Denotation, noun: NounPhrase, kinds: frozenset[IRI]) -> a.Column | None:
+        """One number for what things have that belong to each: `the average salary of its staff`."""
+        position, summary = noun.summary or (0, "sum")
+        owner = _owner_of(noun, kinds)
+        of = self._of_owner(key, replace(noun, summary=None), owner) if owner is not None else None
+        options = (
+            [of.measure] if of else [one.measure for one in self.measuring.measures(key, self.positions(noun.chunks))]
+        )
+        for one in options[:1]:
+            is_own = isinstance(one, a.Value) and len(one.path.steps) == 1
+            if isinstance(one, a.Value) and one.kind == "number" and not is_own:
+                name = " ".join((self.texts[position], *(chunk.text for chunk in noun.chunks)))
+                return a.Column(name, summarised(summary, one, one.path), optional=True)
+        return None
 
     def is_counted(self, noun: NounPhrase) -> bool:
         """Whether a noun is how many there are: `the number of concerts`, `how many concerts`, `the count`."""

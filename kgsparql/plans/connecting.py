@@ -143,7 +143,7 @@ class _Search:
                 self.halves.add(way.steps[:1])
             turns |= dict.fromkeys(self._turns(way))
         yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
-        likely = sorted(filter(self._is_likely, found), key=PathFit.order)[:most]
+        likely = sorted(filter(self._is_likely, found), key=lambda o: (not self.wanted.is_at(o.last), o.order()))[:most]
         yield from self.wanted.look_for([(way.last, ends(self.items, way.path)) for way in likely])
         fitting = [*filter(self._leads_to_wanted, likely)]
         have, turned = self._turn_what_is_turned(fitting) if self.called else set[Step](), set[Step]()

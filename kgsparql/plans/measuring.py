@@ -235,10 +235,9 @@ class Measuring(NamedWords):
 
     def is_of_time(self, option: MeasureFit) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
-        own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
-        return option.kind in {"date", "time", "year", "clock"} or (
-            option.kind == "number" and not own.isdisjoint(hints)
-        )
+        own, hints = self.fit.label_roots(option.last), {*map(root, self.lexicon.hints["time"])} - {"time"}
+        is_date = option.kind in {"date", "time", "year", "clock"}
+        return is_date or (option.kind == "number" and not own.isdisjoint(hints))
 
     def dated(self, given: Denotation, phrase: NounPhrase, quantity: Quantity) -> list[Denotation]:
         """What has a time that a noun names, and that compares so: a founding date before 1650."""

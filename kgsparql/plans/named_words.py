@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import chain
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, ends
@@ -125,7 +126,60 @@ class NamedWords:
         own = {*map(root, texts)}
         if not found and all(self.fit.label_roots(one) != own for one in self.view.predicates_called(texts)):
             found = self.view.classes_called(texts, self.lexicon.table_words)
+        acts = [] if found or len(texts) != 1 else self.acts_alike(texts)
+        found = found or [kind for word in acts for kind in self.view.classes_called([word])]
         return found[:_CLASSES]
+
+    def joined_by(self, given: Denotation, other: Denotation, verb: Sequence[int]) -> list[Denotation]:
+        """What the one relation, or table, joins whose names say no more than its two kinds and the verb do."""
+        texts, near = self.connector.at(verb), other.classes or frozenset(self.view.classes_in(other.known))
+        said, is_light = {*map(root, texts)}, self.lexicon.joining_verbs.issuperset(texts)
+        doers = " ".join(self.fit.names(sorted(near | given.classes, key=str))).split()
+        is_light |= all(len(stem(text)) > 3 and any(one.startswith(stem(text)) for one in doers) for text in texts)
+        known = self.fit.roots_of(near | given.classes).union(map(root, self.lexicon.joining_words))
+        groups = ({*map(root, one.split())} for one in self.lexicon.joined_by_alike)
+        alike = said.union(*(one for one in groups if not said.isdisjoint(one)), map(root, self.acts_alike(texts)))
+        found = list[Denotation]()
+        for one in self.connector.connect(other, Rel(wanted=given)) if near and near.isdisjoint(given.classes) else ():
+            steps = one.path.steps
+            middle = self.view.classes_in(ends(other.known, PropertyPath(steps[:1])))
+            if len(steps) > 1:  # of several that lead there, those that lead on
+                last = self.view.profiler.at_ends(steps[-1].predicate)
+                middle = middle.intersection(last.subjects if steps[-1].is_forward else last.objects)
+            names = self.fit.roots_of(middle).union(*(self.fit.label_roots(step.predicate) for step in steps))
+            if middle and names <= known | alike and (is_light or not names.isdisjoint(alike)):
+                found.append(replace(one, score=other.score + 1.0, doubts=other.doubts))
+        return found[: len(found) == 1]
+
+    def acts_alike(self, verb: Sequence[str]) -> list[str]:
+        """List words for what was done where something is said by a verb: a loan, where it was borrowed."""
+        said, groups = {*map(root, verb)}, (group.split() for group in self.lexicon.acts)
+        made = [stem(text).removesuffix("e") + ending for text in verb for ending in sorted(self.lexicon.act_endings)]
+        return [*chain(*(group for group in groups if not said.isdisjoint(map(root, group)))), *made]
+
+    def counting_acts(self, asked: Form) -> Form:
+        """Ask how many loans a book has where it is asked how many times it was borrowed."""
+        match asked.phrase:
+            case NounPhrase(chunks=(), restrictions=(Predication(verb=verb, subject=NounPhrase() as whose),)) if (
+                asked.asks == "count" and self.classes_named(verb)
+            ):
+                acts, said = self.chunks_at(verb), Predication(light="have", subject=whose)
+                return replace(asked, phrase=NounPhrase(chunks=acts, restrictions=(said,)))
+        return asked
+
+    def chunks_at(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
+        """Make words at some positions a noun."""
+        return tuple(Chunk(at, at + 1, self.texts[at]) for at in positions)
+
+    def as_act(self, given: Denotation, said: Predication) -> Predication | None:
+        """Say of what was borrowed that it has a loan, or so many; None where no class is called by the verb."""
+        other = said.object
+        texts = set[str]() if other is None else {*self.connector.at(sorted(other.positions))}
+        is_how_often = other is not None and texts <= self.lexicon.occasions
+        if given.is_free or said.more or said.subject or not (is_how_often or texts <= self.lexicon.anything):
+            return None
+        act = replace(other if is_how_often and other else NounPhrase(), chunks=self.chunks_at(said.verb))
+        return Predication(light="have", object=act) if said.verb and self.classes_named(said.verb) else None
 
     def as_doers(self, said: Predication) -> Predication:
         """Say of who does something that they are of the class of those who do: who play poker are poker players."""

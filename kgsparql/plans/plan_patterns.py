@@ -107,10 +107,11 @@ class PlanCompiler:
                     left, right, more = self._compared(measure, one.value, found, x, inner)
                     group += [*more, filter_by(one.comparison, left, right)]
                 return (*self.members(inner, x), *found.group, *group)
-            case a.Named(inner, word):
+            case a.Named(inner, word, place):
                 said = apply("COALESCE", label := self.new("l"), apply("IF", apply("isLiteral", x), x, ""))
                 called = g.Optional(self.any_of(x, self.vocabulary.labels, label))
-                return (*self.members(inner, x), called, filter_by("CONTAINS", key_of(said, "text"), word.casefold()))
+                is_there = filter_by(place, key_of(said, "text"), word.casefold())
+                return (*self.members(inner, x), called, is_there)
             case a.Has(inner, path, to):
                 return (*self._each_once(inner, x, 1), *self._onward(x, path, to))
             case a.Lacks(inner, path, None | a.Items() as to):

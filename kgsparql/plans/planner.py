@@ -14,6 +14,7 @@ from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, of_classes, union, unplanned
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
+from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
@@ -35,6 +36,7 @@ class Planner:
     """Plans one question on a graph."""
 
     def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form, *, is_strict: bool = False) -> None:
+        asked = NamedWords(Connector(view, fit, asked), asked).counting_acts(asked)
         self.view, self.asked, self.question, self.lexicon = view, asked, asked, asked.language
         self.chunks, self.texts, self.raw = asked.read.chunks, asked.read.texts, asked.read.raw
         self.connector = Connector(view, fit, asked, is_strict=is_strict)
@@ -137,7 +139,11 @@ class Planner:
 
     def _not_stated(self, found: PlannedReading) -> PlannedReading:
         """Read as the number itself what the graph states as one, as their sum of several; unknown, it is not 0."""
-        if isinstance(found.plan, a.Count) and isinstance(items := found.plan.items, a.Ends):
+        head, is_count = self.question.phrase.head, isinstance(found.plan, a.Count)
+        items = found.plan.items if isinstance(found.plan, a.Count) else found.plan
+        is_total = head is not None and head.text == singular(head.text)  # the total audience of the plays
+        is_total = is_total and "sum" in map(self.lexicon.summaries.get, self.texts)
+        if (is_count or is_total) and isinstance(items, a.Ends):
             kind, path = self.view.subject_class(items.path.steps[0].predicate), items.path
             uses = self.view.uses(items.start if kind is None else a.Instances(kind))
             is_one = isinstance(items.start, a.Items) and len(items.start.terms) == 1
@@ -146,7 +152,7 @@ class Planner:
             if any(use.path == path and use.kind == "number" for use in uses):
                 asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
                 summed = a.SummaryOf([*asked, "sum"][0], items.start, a.Value(path, "number"))
-                return replace(found, plan=items if is_one else summed)
+                return replace(found, plan=(items if is_count else found.plan) if is_one else summed)
         return found
 
     # --- which, how many
@@ -163,7 +169,7 @@ class Planner:
         likeliest = self._chosen(self._kinds_of_named(phrase) or self._restricted())
         field = self.tables.field_of_class(phrase) if likeliest.doubts else None
         other = likeliest if field is None else self._chosen(self.phrases.settled(field))
-        return likeliest if other.doubts else other
+        return self._not_stated(likeliest if other.doubts else other)
 
     def _kinds_of_named(self, phrase: NounPhrase) -> list[Denotation]:
         """What kind of film a named film is: what its genre, format or another name for kinds leads to."""

@@ -299,6 +299,20 @@ class Predicating(NamedWords):
         # and of tall laureates with German nationality, the word before the noun is not said yet
         return best(replace(one, head=given.head) for one in found)
 
+    def with_text(self, given: Denotation, phrase: NounPhrase, text: str, place: a.TextPlace) -> list[Denotation]:
+        """What has a text in its name, or in what a noun names: books with "Salt" in their title."""
+        whole, kept = self.question.phrase, self.word_set(given) if given.is_free else given
+        if kept is None or kept is not given:  # the titles that start with "The"
+            return [] if kept is None else [kept.kept(a.Named(kept.known, text, place), 1.0)]
+        chunks = phrase.chunks or (whole.chunks if whole.of is not None else ())  # the titles of those with it
+        texts = self.connector.at(self.positions(chunks))
+        uses = {use: self.fit.whole(texts, use.predicate) for use in self.view.uses(given.known) if use.kind == "text"}
+        for use in sorted(filter(uses.get, uses), key=lambda one: (-uses[one], str(one.step)))[:1]:
+            such = a.Named(ends(given.known, use.path), text, place)
+            return [given.kept(a.Has(given.known, use.path, such), 1.0, Match(" ".join(texts), use.path))]
+        left = [] if self.lexicon.identity_nouns.issuperset(texts) else self.positions(phrase.chunks)
+        return [given.kept(a.Named(given.known, text, place), 1.0).leaving_out(left)]
+
     # --- when
 
     def at_value(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgsparql.linking.words import root, stem
+from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.type_check import parts, parts_of
-from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, first_of, zip_equal
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.clauses import (
@@ -70,7 +69,9 @@ class Restricting(NamedWords):
             if not (said.is_passive and is_had):
                 return self._shared(given, said, said.object)
             said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
-        return self._by_argument(given, self.as_doers(said))
+        found = self._by_argument(given, self.as_doers(said))
+        act = self.as_act(given, said) if all(one.doubts for one in found) else None
+        return found if act is None else [*self._by_argument(given, act), *found]
 
     def _as_placed(self, said: Predication, thing: NounPhrase) -> Predication:
         """What is said to be below something: its kinds, where a taxonomy has any; else in another way."""
@@ -155,6 +156,8 @@ class Restricting(NamedWords):
                 bare, quantity = replace(argument, restrictions=()), self.quantity_of(when)
                 if quantity is not None and (found := measuring.dated(given, bare, quantity)):
                     return found
+        if (quoted := argument.quantity) and quoted.place:
+            return self.predicating.with_text(given, argument, quoted.value.text, quoted.place)
         if argument.quantity is not None:
             return measuring.with_quantity(given, said, argument, argument.quantity)
         return self._at_time(given, said, said.preposition, argument) if _is_number(argument) else None
@@ -221,33 +224,18 @@ class Restricting(NamedWords):
         found = met(given.headless(), self.connector.connect(start, rel))
         is_plain = bool(verb and given.classes) and not given.head and (phrase.every is None or phrase.is_each)
         if is_plain and all(one.doubts for one in found):
-            found = [*met(given.headless(), self._joined_by(given, start, verb)), *found]
-            if self.lexicon.living_verbs.issuperset(self.connector.at(verb)):  # who live in a town
-                places = self.with_argument(given, replace(said, verb=(), light="be"), argument, phrase)
-                found = [*(one for one in places if one.how and self.fit.is_location(one.last)), *found]
+            found = [*met(given.headless(), self.joined_by(given, start, verb)), *found]
+            texts, moments = {*self.connector.at(verb)}, {*map(root, self.lexicon.moments)}
+            if texts <= self.lexicon.living_verbs | self.lexicon.occurring:  # who live in a town, what is held on a day
+                is_held, bare = texts <= self.lexicon.occurring, replace(said, verb=(), light="be")
+                for one in [own for own in self.with_argument(given, bare, argument, phrase) if own.how]:
+                    is_moment = not moments.isdisjoint(self.fit.label_roots(one.last))
+                    found = [one, *found] if (is_moment if is_held else self.fit.is_location(one.last)) else found
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         found = [self._but_themselves(one, phrase) for one in found]
         if said.light == "do" and not verb:  # the verb was not read
             return [one.doubted(unsaid(self.fit.text(one.last))) for one in found]
         return found
-
-    def _joined_by(self, given: Denotation, other: Denotation, verb: Sequence[int]) -> list[Denotation]:
-        """What the one relation, or table, joins whose names say no more than its two kinds and the verb do."""
-        texts, near = self.connector.at(verb), other.classes or frozenset(self.view.classes_in(other.known))
-        said, is_light = {*map(root, texts)}, self.lexicon.joining_verbs.issuperset(texts)
-        doers = " ".join(self.fit.names(sorted(near | given.classes, key=str))).split()
-        is_light |= all(len(stem(text)) > 3 and any(one.startswith(stem(text)) for one in doers) for text in texts)
-        known = self.fit.roots_of(near | given.classes).union(said, map(root, self.lexicon.joining_words))
-        alike = [{*map(root, one.split())} for one in self.lexicon.joined_by_alike]
-        known = known.union(*(one for one in alike if not said.isdisjoint(one)))
-        found = list[Denotation]()
-        for one in self.connector.connect(other, Rel(wanted=given)) if near and near.isdisjoint(given.classes) else ():
-            steps = one.path.steps
-            middle = self.view.classes_in(ends(other.known, PropertyPath(steps[:1])))
-            names = self.fit.roots_of(middle).union(*(self.fit.label_roots(step.predicate) for step in steps))
-            if middle and names <= known and (is_light or said <= names):
-                found.append(replace(one, score=other.score + 1.0, doubts=other.doubts))
-        return found[: len(found) == 1]
 
     def _but_themselves(self, one: Denotation, phrase: NounPhrase) -> Denotation:
         """Leave out with whom somebody did what both did: who wrote a book *with Ann*."""
@@ -486,8 +474,10 @@ def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
     """Say of each part what is said of the first, or last: the `place of death` of `place of death Rome or Paris`."""
     first, last = parts[0], parts[-1].chunks
     nouns = first.chunks[:-1]
-    if len(last) > 1 and last[-2].entities and not (last[-1].entities or last[-1].classes):  # German and US nationality
-        are_bare = (len(part.chunks) == 1 and bool(part.chunks[0].entities) for part in parts)
+    if len(last) > 1 and last[-2].entities and not last[-1].entities:  # German and US nationality, red and green bikes
+        are_texts = all(isinstance(own.term, Literal) for part in parts for own in part.chunks[0].entities)
+        is_shared = are_texts or not last[-1].classes
+        are_bare = (is_shared and len(part.chunks) == 1 and bool(part.chunks[0].entities) for part in parts)
         return [replace(p, chunks=(*p.chunks, last[-1])) if one else p for p, one in zip_equal(parts, are_bare)]
     if not nouns or not first.chunks[-1].entities or first.of is not None:
         return list(parts)

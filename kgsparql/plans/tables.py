@@ -268,6 +268,11 @@ class TablePlanner(NamedWords):
             kept += () if nouns else (said,)
         if not columns:
             return None
+        if not (
+            phrase.chunks or phrase.parts or phrase.of or kept
+        ):  # the lowest and the highest price: of what has one
+            kind = self.measured_class(self.positions(columns[0].chunks))
+            phrase = NounPhrase(chunks=(Chunk(-1, -1, "", classes=(kind,)),)) if kind is not None else phrase
         found, stand = self.phrases.settled(replace(phrase, restrictions=kept))[:_KEYS], bool(self.columns)
         if all(one.summary for one in columns):
             rows = map(self._side_by_side, found)

@@ -82,6 +82,9 @@ def none_in_words(items: a.ItemSet, label: Label) -> str:
     return Writer(label).said(a.Not(a.Exists(items)))
 
 
+_PLACES = {"CONTAINS": "in", "STRSTARTS": "at the start of", "STRENDS": "at the end of"}
+
+
 @frozen
 class _Part:
     """A part of a plan in a sentence; what is in it is written when it is its turn."""
@@ -183,8 +186,9 @@ class Writer:
                 return replace(found, is_one=found.is_one and path.last_step.is_forward)
             case a.Where():
                 return self._facts_phrase(items) if isinstance(items.measure, a.When) else self._where(items)
-            case a.Named(inner, word):
-                return self.phrase(inner).with_clause(Clause(f'with the word "{word}" in their name'))
+            case a.Named(inner, word, place) | a.Has(inner, _, a.Named(a.Ends(), word, place)):
+                name = self.label(items.path.last) if isinstance(items, a.Has) else "name"
+                return self.phrase(inner).with_clause(Clause(f'with the word "{word}" {_PLACES[place]} their {name}'))
             case a.Has(inner, path, to):
                 return self.phrase(inner).with_clause(leads(self.relations(path), self.phrase(to)))
             case a.Lacks(inner, path, to):

@@ -19,8 +19,8 @@ from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Triple, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
-    "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isBlank", "isLiteral", "isNumeric",
-    "sameTerm", "ROUND", "FLOOR", "BOUND", "DATATYPE", "decimal", "integer", "dateTime",
+    "STR", "LCASE", "CONTAINS", "STRSTARTS", "STRENDS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isBlank",
+    "isLiteral", "isNumeric", "sameTerm", "ROUND", "FLOOR", "BOUND", "DATATYPE", "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 

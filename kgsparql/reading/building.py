@@ -58,6 +58,11 @@ def _as_value(edges: Sequence[Edge]) -> Any:
     return edges[0].value[0] if isinstance(edges[0].value, tuple) else edges[0].value
 
 
+def _as_summary(edges: Sequence[Edge]) -> tuple[int, Any]:
+    """Tell how values are summed up, and where it is said: ``the shortest`` of them is the least."""
+    return edges[0].start, {True: "max", False: "min"}.get(_as_value(edges), edges[0].value)
+
+
 def _as_said(found: Sequence[Any]) -> tuple[Restriction, ...]:
     return tuple(one for said in found for one in (said if isinstance(said, tuple) else (said,)))
 
@@ -69,7 +74,7 @@ _CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
     "chunks": _as_chunks,
     "unit": _as_value,
     "most": lambda edges: (edges[0].start, _as_value(edges)),
-    "summary": lambda edges: (edges[0].start, edges[0].value),
+    "summary": _as_summary,
     "every": lambda edges: edges[0].start,
     "measures": lambda edges: edges[0].value,
     "digits": lambda edges: int(getattr(edges[0].value, "number", edges[0].value)),
@@ -185,7 +190,7 @@ class Builders:
     def summed(self, found: Labels) -> NounPhrase:
         """Give one noun each of several summaries: ``average and maximum price``."""
         phrase: NounPhrase = found.one("phrase")
-        parts = (replace(phrase, summary=(edge.start, edge.value)) for edge in found["summary"])
+        parts = (replace(phrase, summary=_as_summary([edge])) for edge in found["summary"])
         return NounPhrase(parts=tuple(parts), joined_by="and")
 
     def paired(self, found: Labels) -> NounPhrase:
@@ -210,13 +215,14 @@ class Builders:
         """Make a quantity of a number and how it compares."""
         how: Any = found.one("how").value if "how" in found else "="
         comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
+        place: Any = None if "place" not in found else how if "how" in found else "CONTAINS"
         edges = [value for _, value in found.order if isinstance(value, Edge)]
         positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
         half = found.one("half")
         value = Chunk(half.start, half.end, half.text, number=Decimal(50)) if half else found.one("number").value
         if "unit" in found and not value.unit:
             value = replace(value, unit=found.one("unit").text)
-        return Quantity(comparison, value, positions, "is_of_value" in found, bool(half) or "is_share" in found)
+        return Quantity(comparison, value, positions, "is_of_value" in found, bool(half) or "is_share" in found, place)
 
     def extreme(self, found: Labels) -> Superlative:
         """Make ``the second oldest``, ``the three largest``, ``top 5``."""
@@ -337,9 +343,8 @@ class Builders:
         head = first.head
         is_next = head is not None and "asked" in found and found.one("asked").next == first.chunks[0].start
         if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
-            first = replace(
-                first, chunks=(*first.chunks[:-1], replace(head, entities=head.texts_of_each, is_strong=False))
-            )
+            noun = replace(head, entities=head.texts_of_each, is_strong=False)
+            first = replace(first, chunks=(*first.chunks[:-1], noun))
         phrase = replace(phrase, parts=(first, *others)) if others else first
         phrase = phrase.restricted(*_as_said(found["said"]))
         if "of" in found and phrase.of is None:

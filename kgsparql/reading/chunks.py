@@ -76,6 +76,11 @@ class Chunked:
         """Tell whether a word has a capital that marks a name: the first one has it anyway."""
         return position > 0 and self.raw[position][:1].isupper()
 
+    def is_letter(self, position: int) -> bool:
+        """Tell whether a word is one capital letter amid small ones: grade A."""
+        raw, is_pronoun = self.raw[position], self.texts[position] in lexicon().subject_pronouns
+        return position > 0 and len(raw) == 1 and raw.isupper() and not (is_pronoun or self.question.isupper())
+
     def text_of(self, start: int, end: int) -> str:
         """Return some words side by side, as they are written."""
         return self.question[self.tokens[start].start : self.tokens[end - 1].end]
@@ -243,6 +248,7 @@ class _Chunker:
         own, language = self.texts[start:end], self.language
         if len(own) == 1:
             is_acronym = self.read.is_cased and self.raw[start].isupper() and len(self.raw[start]) > 1
+            is_acronym |= self.read.is_letter(start)
             is_name = is_acronym or is_proper(self.read.question, self.read.tokens, start, end)
             is_asked = self.texts[start - 1] in language.question_words and start > 0  # which dataset
             return own[0] in language.empty_words and not is_name and not (is_asked and own[0] in language.fillers)

@@ -18,6 +18,7 @@ from kgsparql.reading.gaps import Gap
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
 Light = OneOf["", "be", "have", "do"]
+TextPlace = OneOf["CONTAINS", "STRSTARTS", "STRENDS"]
 Summary = OneOf["sum", "avg", "min", "max"]
 
 
@@ -125,6 +126,7 @@ class Quantity:
     :param value: the number, with its unit; the date; or the range.
     :param is_share: it is of a hundred: ``10 % of the books``.
     :param is_of_value: it stands after its noun, ``a price below 15``, whose value it is, not how many there are.
+    :param place: of a text in quotation marks, where it is in what the noun names: ``a title that starts with "The"``.
     """
 
     comparison: Comparison
@@ -132,6 +134,7 @@ class Quantity:
     positions: tuple[int, ...] = ()
     is_of_value: bool = False
     is_share: bool = False
+    place: TextPlace | None = None
 
     @property
     def number(self) -> Decimal:

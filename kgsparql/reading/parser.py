@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -76,7 +77,11 @@ class _Reader:
         question = self._with_form(question)
         is_count, is_ordered = question.asks == "count", question.order is not None
         phrase = self._with_owner(_with_number(question.phrase), is_count=is_count, is_ordered=is_ordered)
-        return self._with_rest(_with_each(replace(question, phrase=phrase)))
+        made = _with_each(replace(question, phrase=phrase))
+        if made.columns and all(map(_is_theirs, made.columns)):  # the judge names, and the names of their courts
+            owned = self._with_owner(made.phrase, is_count=False, is_ordered=True)
+            made = _with_each(replace(made, phrase=owned)) if owned is not made.phrase else made
+        return self._with_rest(made)
 
     def _begin_reading(self) -> None:
         self.reading = RuleReader(grammar("en"), self.words, self.builders.build)
@@ -299,6 +304,7 @@ _SIGNS = {"comma": frozenset(",:"), "percent": frozenset("%")}
 """Tags without words, of what stands before a word."""
 
 _APOSTROPHES = {"'", "’"}
+_QUOTED = re.compile(r"""(?:^|(?<=[\s(]))(["“'‘])([^"”]+?)["”'’](?=[\s?.,;:!)]|$)""")
 _CLOSED = {"superlatives", "comparatives", "bounds"}  # are no nouns
 _NAMED = {"class", "named", "summaries", *_CLOSED}  # tags that the first word of a name loses
 
@@ -332,6 +338,8 @@ class _Tagger:
         whole = (chunk for chunk in read.chunks if chunk.is_strong or chunk.is_value or len(chunk.span) > 1)
         self.covered = places_of(whole)
         self.silent = set[int]()
+        quotes = (read.positions_between(*own.span(2)) for own in _QUOTED.finditer(read.question))
+        self.quoted = {own[0]: Chunk(own[0], own[-1] + 1, read.text_of(own[0], own[-1] + 1)) for own in quotes if own}
 
     def tags(self, at: int) -> dict[str, tuple[int, Any]] | None:
         """Tag a word: each tag with where it ends and what it says; None if the word says nothing."""
@@ -353,6 +361,8 @@ class _Tagger:
             found = {tag: one for tag, one in found.items() if tag not in _NAMED}
             found |= dict.fromkeys(("noun", "chunk") if chunk else ("noun",), (named.end, named))
             found |= {"owner_class": (chunk.end, chunk)} if chunk and chunk.classes and chunk.end < named.end else {}
+        if (quoted := self.quoted.get(at)) is not None:
+            found["quoted"] = quoted.end, quoted
         if found:
             found["word"] = found["chunk"] if at in self.covered else (at + 1, None)
         return found
