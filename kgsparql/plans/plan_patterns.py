@@ -109,9 +109,8 @@ class PlanCompiler:
                 return (*self.members(inner, x), *found.group, *group)
             case a.Named(inner, word, place):
                 said = apply("COALESCE", label := self.new("l"), apply("IF", apply("isLiteral", x), x, ""))
-                called = g.Optional(self.any_of(x, self.vocabulary.labels, label))
                 is_there = filter_by(place, key_of(said, "text"), word.casefold())
-                return (*self.members(inner, x), called, is_there)
+                return (*self.members(inner, x), g.Optional(self.any_of(x, self.vocabulary.labels, label)), is_there)
             case a.Has(inner, path, to):
                 return (*self._each_once(inner, x, 1), *self._onward(x, path, to))
             case a.Lacks(inner, path, None | a.Items() as to):

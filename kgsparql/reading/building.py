@@ -58,11 +58,6 @@ def _as_value(edges: Sequence[Edge]) -> Any:
     return edges[0].value[0] if isinstance(edges[0].value, tuple) else edges[0].value
 
 
-def _as_summary(edges: Sequence[Edge]) -> tuple[int, Any]:
-    """Tell how values are summed up, and where it is said: ``the shortest`` of them is the least."""
-    return edges[0].start, {True: "max", False: "min"}.get(_as_value(edges), edges[0].value)
-
-
 def _as_said(found: Sequence[Any]) -> tuple[Restriction, ...]:
     return tuple(one for said in found for one in (said if isinstance(said, tuple) else (said,)))
 
@@ -74,7 +69,7 @@ _CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
     "chunks": _as_chunks,
     "unit": _as_value,
     "most": lambda edges: (edges[0].start, _as_value(edges)),
-    "summary": _as_summary,
+    "summary": lambda edges: (edges[0].start, {True: "max", False: "min"}.get(_as_value(edges), edges[0].value)),
     "every": lambda edges: edges[0].start,
     "measures": lambda edges: edges[0].value,
     "digits": lambda edges: int(getattr(edges[0].value, "number", edges[0].value)),
@@ -190,7 +185,7 @@ class Builders:
     def summed(self, found: Labels) -> NounPhrase:
         """Give one noun each of several summaries: ``average and maximum price``."""
         phrase: NounPhrase = found.one("phrase")
-        parts = (replace(phrase, summary=_as_summary([edge])) for edge in found["summary"])
+        parts = (replace(phrase, summary=_CONVERTERS["summary"]([edge])) for edge in found["summary"])
         return NounPhrase(parts=tuple(parts), joined_by="and")
 
     def paired(self, found: Labels) -> NounPhrase:
