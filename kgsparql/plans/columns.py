@@ -63,7 +63,10 @@ class Columns(NamedWords):
             # A name without a predicate is in its row, where that is no key of a table.
             stands = is_name and self.lexicon.id_words.isdisjoint(self.connector.at(positions))
             stands = stands and not any(found) and owner is None and self.have_names(known)
-            is_again = any(one is not None and one.name in made for one in found)  # each column is asked for once
+            is_open = is_name and noun.of is None and self._are_others(columns)
+            is_again = is_open or any(
+                one is not None and one.name in made for one in found
+            )  # each column is asked for once
             made |= {one.name: one for one in found if one is not None}
             left += positions if is_again or not (any(found) or stands) else ()
             is_hidden |= any(found) and names_stand and (is_name or self._is_part_of_name(positions))
@@ -74,6 +77,11 @@ class Columns(NamedWords):
         is_beside = self.question.each is not None or not self.question.asks_fields
         table = a.ItemTable(known, tuple(made.values()), shows_items=stood or (is_beside and not is_hidden))
         return PlannedReading(table, key.score, doubts)
+
+    def _are_others(self, columns: Sequence[NounPhrase]) -> bool:
+        """Whether a name may be of others: the name and price of its loaves, for each bakery."""
+        fields = (own for own in columns if own.of and not (own.summary or self.is_counted(own)))
+        return self.question.each is not None and any(fields)
 
     def _fields_of_noun(
         self, key: Denotation, noun: NounPhrase, kinds: frozenset[IRI]
