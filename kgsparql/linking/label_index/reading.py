@@ -190,9 +190,9 @@ class _Reader:
         about = sum(triples.get(p.value, 0) for p in graph.naming.names)
         if graph.is_remote and (about > REMOTE_ROWS or (sizes.are_large and not about)):
             raise too_many(graph, f"there are about {about:,}" if about else "it is large, and names none")
+        self._read_kinds(triples)  # before: a process forked while the engine works on may wait for it forever
         # The engine counts on one core while this one reads texts.
         counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
-        self._read_kinds(triples)
         if to_pages := [predicate for predicate in graph.naming.pages if predicate.value in triples]:
             pages = Query.load("index_pages").bind(predicate=to_pages, other=to_pages)
             self.pages.update(_term_value(solution["page"]) for solution in self._polled_solutions(pages))
