@@ -361,7 +361,7 @@ class _Tagger:
             found = {tag: one for tag, one in found.items() if tag not in _NAMED}
             found |= dict.fromkeys(("noun", "chunk") if chunk else ("noun",), (named.end, named))
             found |= {"owner_class": (chunk.end, chunk)} if chunk and chunk.classes and chunk.end < named.end else {}
-        if (quoted := self.quoted.get(at)) is not None:
+        if found and (quoted := self.quoted.get(at)) is not None:  # not within a name: Johnny "J"
             found["quoted"] = quoted.end, quoted
         if found:
             found["word"] = found["chunk"] if at in self.covered else (at + 1, None)

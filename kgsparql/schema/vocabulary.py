@@ -171,8 +171,10 @@ def _declared_at(graph: KnowledgeGraph) -> GraphVocabulary:
         try:
             read = GraphVocabulary(**_read_relations(graph.shared()))
             joined, silent, _ = joining_classes(graph.shared())
-            amounts, valued = amounts_of(graph.shared())
-            read = replace(read, joined=joined, silent=silent, amounts=amounts, valued=valued)
+            read = replace(read, joined=joined, silent=silent)
+            if not graph.sizes.are_large:  # all values are looked at
+                amounts, valued = amounts_of(graph.shared())
+                read = replace(read, amounts=amounts, valued=valued)
         except (EndpointAuthenticationError, EndpointReplyError, EndpointTimeoutError) as error:  # others: it is gone
             read = replace(read, unread=error.message)
         _READ[graph.origin] = read

@@ -77,7 +77,7 @@ def test_the_definitions_are_those_of_chat_completions(toolbox: kgsparql.Toolbox
 def test_the_list_of_tools_is_at_most_2500_tokens_and_a_doubt_1500_characters(toolbox: kgsparql.Toolbox) -> None:
     listed = types.ListToolsResult(tools=[_tool_definition(tool) for tool in TOOLS.values()])
     assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 4 * 2_500  # four characters are a token
-    for question in ("What is the mass of Marie Curie?", "What do Marie Curie and Pierre Curie have in common?"):
+    for question in ("What is the mass of Marie Curie?", "Which hobbies do Marie Curie and Pierre Curie share?"):
         doubtful = toolbox.call_tool("ask", {"question": question})
         assert doubtful["status"] == "partial"
         assert doubtful["answers"]
