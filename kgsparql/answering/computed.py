@@ -19,7 +19,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import back
 from kgsparql.plans.running import NO_NUMBER, Computed, run
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.type_check import parts_of, terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Triple, distinct, iris_in, local_name, printable, whole_number, zip_equal
@@ -118,11 +118,12 @@ def _unknown_gaps(found: Computed, session: Session) -> Iterator[Gap]:
 
 
 def _source_gaps(found: Computed, session: Session) -> Iterator[Gap]:
-    """Doubt a value, or what is best, that is another by what another named graph says."""
+    """Doubt a value, what is best, or what is in bounds, that is not so by what another named graph says."""
     facts = found.facts if found.compared is None else found.compared.facts[0]
-    is_of_items = isinstance(found.plan, a.Count | a.Exists)
-    if found.value is not None or found.compared is not None:
-        several = disputed(session.graph, facts, session.labels.languages, in_part=is_of_items)
+    is_in_bounds = isinstance(found.plan, a.Count | a.Exists) or any(parts_of(found.plan, a.Where))
+    if found.value is not None or found.compared is not None or is_in_bounds:
+        in_part = is_in_bounds and found.compared is None  # both are cited where both are in bounds
+        several = disputed(session.graph, facts, session.labels.languages, in_part=in_part)
         yield from [rival(*several)] if several else []
 
 

@@ -211,11 +211,11 @@ class Predicating(NamedWords):
             return
         for predicate, fit in self.predicates_named(texts):
             path = Step(predicate).path
-            for true in self.view.profiler.at_ends(predicate).flags[:1]:
+            for true, false in [flags] if (flags := self.view.profiler.at_ends(predicate).flags) else ():
                 kept = given.kept(
                     a.Where(given.known, a.Value(path, "text"), "=", true), fit, Match(" ".join(texts), path)
                 )
-                is_told = self.view.has_items(ends(given.known, path))
+                is_told = self.view.has_items(a.Both((a.Items((true, false)), ends(given.known, path))))
                 yield kept if is_told else kept.doubted(known_elsewhere(self.fit.text(predicate)))
 
     def denied(self, one: Denotation) -> Denotation | None:

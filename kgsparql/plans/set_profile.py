@@ -447,7 +447,8 @@ def _query_of_facts(
 
 def _flags_in(values: set[str]) -> tuple[Literal, ...]:
     """Find what of some values says yes, and what no, where they say nothing else."""
-    pair = next((own for own in map(str.split, patterns()["flags"]) if values and values <= {*own}), [])
+    told = values.difference(patterns()["nothing"])  # nor `unknown`
+    pair = next((own for own in map(str.split, patterns()["flags"]) if told and told <= {*own}), [])
     return tuple(Literal({"true": True, "false": False}.get(one, one)) for one in pair)
 
 
