@@ -114,11 +114,9 @@ def disputed(graph: KnowledgeGraph, facts: Sequence[Triple], languages: Sequence
     for one in g.found(graph, "disputed", (x, p, y), (*keys, g.Fact(x, p, y)), distinct=True, limit=BOUND):
         for source in graph.sources_of(Triple(one["x"], one["p"], one["y"])) or ():
             each[one["x"], one["p"]][source.named_graph or ""].add(one["y"])
-    for key in each.keys() & said:
+    for key in filter(each.__contains__, said):
         values = {value: name for name, own in each[key].items() for value in own if name and len(own) == 1}
         if len(values) > 1 and not (in_part and values.keys() <= said[key]):
-            names = sources_named(graph, [*map(IRI, values.values())], languages)
-            return [f"{own_label(value).text} ({names[IRI(name)]})" for value, name in sorted(values.items(), key=str)][
-                :2
-            ]
+            names, two = sources_named(graph, [*map(IRI, values.values())], languages), sorted(values, key=str)[:2]
+            return [f"{own_label(value).text} ({names[IRI(values[value])]})" for value in two]
     return []
