@@ -193,7 +193,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             question=source.question or text, asked_as=text if source.question else "",
             labels=TermLabels(metered, notes, self.languages),
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
-            model=asking.model, require_model=asking.require_model, writer=asking.model if asking.prose else None,
+            model=asking.model, require_model=asking.require_model,
             complete=asking.complete,
             given=given, direction=asking.direction,
             min_confidence=asking.min_confidence, reading=asking.reading, choices=asking.choices,

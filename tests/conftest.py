@@ -41,7 +41,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A process takes the tests of whole files: those that take longest begin first, so that none is waited for at the end.
 LONGEST = (
-    "golden", "prose", "eval_run", "runs_on_the_page", "engines", "lying_model", "plans", "news", "kept_answers",
+    "golden", "eval_run", "runs_on_the_page", "engines", "lying_model", "plans", "news", "kept_answers",
     "mcp", "patience", "computed_questions", "check", "answers_on_the_page",
 )  # fmt: skip
 

@@ -19,11 +19,11 @@ def ask(knowledge: kgsparql.KnowledgeBase, question: str, script: Any = None, **
 
 
 def purpose(body: Body) -> str:
-    """Which call a request is: ``mentions``, ``choices``, ``reading``, ``enough``, ``answer``, ``plan``, ``prose`` …"""
+    """Which call a request is: ``mentions``, ``choices``, ``reading``, ``enough``, ``answer``, ``plan`` …"""
     said = body["messages"][0]["content"]
     heads = {
         "A graph of facts": "reading", "You find": "mentions", "You choose": "choices", "Some of": "constraints",
-        "You write": "plan", "You say": "prose", "You judge": "enough",
+        "You write": "plan", "You judge": "enough",
         "You answer": "answer", "You follow": "choices", "You rewrite": "sentences",
     }  # fmt: skip
     return next(name for head, name in heads.items() if said.startswith(head))

@@ -245,7 +245,6 @@ class Answer:
     :param confidence: how likely the answer, or the best candidate, is right, in [0, 1]; 0 where there is none.
     :param signals: what the confidence rests on, each in [0, 1] and 1 at best.
     :param computed: what a query plan came to: its rows, the query, and whether the facts give the same value again.
-    :param prose: what a model says of the answer, in sentences that hold by what they cite; nothing rests on them.
     :param language: of the question, and of the sentences around the answer.
     :param they: what *they* and *them* were taken for in it: things found before.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
@@ -278,7 +277,6 @@ class Answer:
     confidence: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
     computed: Computed | None = None
-    prose: tuple[str, ...] = ()
     they: ItemSet | None = None
     language: str = "en"
     error: KgsparqlError | None = None

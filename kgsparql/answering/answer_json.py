@@ -163,8 +163,7 @@ class AnsweredObject(TypedDict):
     wrote without naming a thing. `value` is a number, or a yes or no, that was computed, and `unit` that of the number,
     empty where the graph names none and it is no percentage. `confidence` is how likely the answer is right, or where
     it is not sure its best candidate; 0 where there is none. `details` is for what explains an answer, and may grow
-    within a version: `signals` is what the confidence rests on, `they` what *they* was taken for. `prose` is what the
-    model says of the answer, sentences that hold by what they cite; `usage.dropped_sentences` is how many did not.
+    within a version: `signals` is what the confidence rests on, `they` what *they* was taken for.
     `sure`: nothing is in doubt, else `gaps` says what is. `choices` are then the likely readings of the question, with
     what each comes to: asked with `reading` 2, the second is the answer. Asked with a `guarantee`, that many times in
     100 they hold the right answer, or `answers` do where `choices` is empty; it is 0 where no readings do.
@@ -203,7 +202,6 @@ class AnsweredObject(TypedDict):
     guarantee: int
     notes: list[NoteObject]
     fallbacks: list[FallbackObject]
-    prose: list[str]
     error: ErrorObject | None
 
 

@@ -63,7 +63,6 @@ class AskOptions:
     :param require_model: one that fails is an error; else the answer is that without a model, and a note says so.
     :param trial: a model that nobody knows is tried out before it is first asked; else it may choose from
         lists, and what it chooses against the ranking is a doubt. Off where ``KGSPARQL_TRIAL=off`` is set.
-    :param prose: have the model say the answer in a sentence or two below it, each checked against what it cites.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param language: of the question: ``de``; empty if its words are to tell.
@@ -86,7 +85,6 @@ class AskOptions:
     model: LanguageModel | None = None
     require_model: bool = False
     trial: bool = field(default_factory=lambda: os.environ.get("KGSPARQL_TRIAL", "").lower() not in _OFF)
-    prose: bool = False
     complete: bool = True
     min_confidence: float = 0.0
     language: str = ""

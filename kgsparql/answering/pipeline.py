@@ -18,7 +18,6 @@ from kgsparql.answering.kinds_found import (
     restriction_gaps,
     unused_words,
 )
-from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, evidence_labels, without_lost_items
 from kgsparql.answering.said_source import sources_named
@@ -77,7 +76,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     :raises CancelledError: if the session was stopped.
     """
     found, session, first = _found_in_session(retriever, session, drafts=True)
-    made = with_prose(_answer_of(found, retriever, session), session)
+    made = _answer_of(found, retriever, session)
     if first is not None and _wants_readings(made, session) and not session.notes.partial:
         made = with_choices(made, first, session)
     if session.guarantee and not session.reading:
@@ -109,7 +108,7 @@ def _found_in_session(
             one.trust = trust
             one.notes.extend([] if told is None else [told])
         if trust is None or not trust.chooses:
-            return found, replace(drafting, writer=None), found
+            return found, drafting, found
     standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     asking.is_draft_sure = drafted is not None and drafted.status == "answered"

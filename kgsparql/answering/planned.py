@@ -75,10 +75,9 @@ class ReadQuestion:
         return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
-def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool = True) -> ReadQuestion:
+def read_and_planned(session: Session, *, is_now: bool = True) -> ReadQuestion:
     """Read the question of a session, whose entities are linked, and plan it on its graph.
 
-    :param is_strict: doubt who does what to whom even where only one way makes sense.
     :param is_now: in the present tense, what holds now is asked for.
     """
     name_schema(session)
@@ -96,7 +95,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False, is_now: bool 
     content = {*words.texts} - own.empty_words
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
-    plan = partial(Planner, view, fit, is_strict=is_strict)
+    plan = partial(Planner, view, fit)
     in_time = TimePlanner(view, fit)
     told = (
         _read_in_language(asked, plan, view)

@@ -66,7 +66,6 @@ class Session:
     :param admit: finds out what the model is good for, and says what of that is news; ``None``: it is asked untried.
     :param trust: what the model was found good for; ``None`` where that is not known.
     :param is_draft_sure: the answer without the model leaves nothing out.
-    :param writer: the model that says the answer in words; ``None`` where that is not wanted.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
     :param same: what the graph says is the same as a linked entity.
@@ -88,7 +87,6 @@ class Session:
     admit: Callable[[], tuple[Trust | None, Note | None]] | None = None
     trust: Trust | None = None
     is_draft_sure: bool = False
-    writer: LanguageModel | None = None
     complete: bool = True
     given: tuple[IRI, ...] = ()
     links: tuple[LinkedEntity, ...] = ()

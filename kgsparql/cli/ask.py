@@ -63,13 +63,6 @@ class AnswerOptions:
         ),
     ] = None
     option: MethodOption = None
-    prose: Annotated[
-        bool,
-        c.option(
-            "--prose/--no-prose",
-            "Below the answer, a sentence or two of the model's, each checked against what it cites.",
-        ),
-    ] = False
     embedder: Annotated[
         str,
         c.option(

@@ -55,9 +55,6 @@ class ServeOptions:
     port: Annotated[int, c.option("--port", "0 takes one that is free.", min=0, max=65535)] = 8080
     workers: Annotated[int, c.option("--workers", "Questions that are answered at the same time.", min=1, max=64)] = 4
     log: LogOption = None
-    prose: Annotated[
-        bool, c.option("--prose/--no-prose", "The model also says the answer in words, each sentence checked.")
-    ] = True
     dataset: Annotated[
         list[str] | None,
         c.option("--dataset IRI", "What clients of TEXT2SPARQL call the graph, beside its own name; repeatable."),
@@ -94,7 +91,7 @@ def serve(
         log = stack.enter_context(QuestionLog(how.log)) if how.log else None
         if log is not None:
             log.entries(newest=1)  # a file that is none is said before anybody asks
-        served, asking = stack.enter_context(opened_to_ask(graph, model, limits, method, prose=how.prose))
+        served, asking = stack.enter_context(opened_to_ask(graph, model, limits, method))
         queries = stack.enter_context(BoundedQueries(served, timeout_s=how.timeout, max_rows=how.max_rows))
         named = served.graph.name
         datasets = [*(how.dataset or ()), *(graph.kg or ()), named]

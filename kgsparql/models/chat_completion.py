@@ -53,7 +53,7 @@ class Call(Generic[T]):
 
     :param purpose: a word or two, for events, notes and the name of the schema.
     :param rules: what it is to do. :param text: what it does that with.
-    :param members: of the reply, an object: types, a list with that of its items, or the texts that may be there.
+    :param members: of the reply, an object: types, or a list with that of its items.
     :param read: makes the value from the text of the reply; raises :class:`ModelReplyError` where it cannot.
     """
 
@@ -77,8 +77,8 @@ class Call(Generic[T]):
 def json_schema(kind: Any) -> Json:
     """Make the strict JSON schema of what Python types say, all members of an object required.
 
-    >>> json_schema([int]), json_schema(("P1", "P2"))
-    ({'type': 'array', 'items': {'type': 'integer'}}, {'type': 'string', 'enum': ['P1', 'P2']})
+    >>> json_schema([int])
+    {'type': 'array', 'items': {'type': 'integer'}}
     >>> json_schema({"n": int})["required"]
     ['n']
     """
@@ -86,8 +86,6 @@ def json_schema(kind: Any) -> Json:
         return {"type": _JSON_TYPES[kind]}
     if isinstance(kind, list):
         return {"type": "array", "items": json_schema(kind[0])}
-    if isinstance(kind, tuple):
-        return {"type": "string", "enum": [*kind]}
     own = {name: json_schema(one) for name, one in kind.items()}
     return {"type": "object", "properties": own, "required": [*own], "additionalProperties": False}
 

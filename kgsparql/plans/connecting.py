@@ -36,8 +36,8 @@ _W = weights("step")
 class Connector:
     """Finds paths from given sets for the words of one question; strictly, where who does what to whom counts."""
 
-    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form, *, is_strict: bool = False) -> None:
-        self.view, self.fit, self.is_strict = view, fit, is_strict
+    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form) -> None:
+        self.view, self.fit = view, fit
         self.lexicon, self.texts = asked.language, asked.read.texts
         # For each word, the predicates whose names the question has there word for word, and those that have the word,
         # or words that it is one of, as a name beside their label.
@@ -339,7 +339,7 @@ class _Search:
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.rel.preposition)
         is_told = self.item is not None and self.given.is_named  # was the author written by the book
         is_grave = is_grave or is_told or (role == "prep" and (not self.texts or self.rel.role == "of"))
-        return is_grave or self.own.is_strict or None
+        return is_grave or None
 
     def _leads_to_wanted(self, way: PathFit) -> bool:
         """Whether what a path leads to may be what is wanted; how well, is added to its score."""

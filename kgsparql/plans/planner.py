@@ -35,11 +35,11 @@ _W = weights("reading")
 class Planner:
     """Plans one question on a graph."""
 
-    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form, *, is_strict: bool = False) -> None:
+    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form) -> None:
         asked = NamedWords(Connector(view, fit, asked), asked).counting_acts(asked)
         self.view, self.asked, self.question, self.lexicon = view, asked, asked, asked.language
         self.chunks, self.texts, self.raw = asked.read.chunks, asked.read.texts, asked.read.raw
-        self.connector = Connector(view, fit, asked, is_strict=is_strict)
+        self.connector = Connector(view, fit, asked)
         self.phrases = Phrases(self.connector, asked)
         self.tables = TablePlanner(self.phrases)
 

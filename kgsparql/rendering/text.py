@@ -48,11 +48,6 @@ def without_commands(text: str) -> str:
     return _BEGINNING.sub("", _TERMINAL_CLAUSE.sub("", _TERMINAL_ASIDE.sub("", text)))
 
 
-def prose_title(model: str) -> str:
-    """Say whose words stand below an answer."""
-    return f"In the words of {printable(model, 80)}, each sentence checked against what it cites:"
-
-
 def _listed_answers(answer: Answer) -> tuple[list[str], str]:
     """Return the first answers with their markers, and how many more there are.
 
@@ -177,8 +172,6 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
         yield from _first_lines(answer)
     sections = [("Notes", _note_lines(answer, verbose=verbose))]
     if verbose or not answer.choices:
-        said = [f"│ {printable(sentence, _MOST_ANSWER)}" for sentence in answer.prose]
-        yield from ("", prose_title(answer.model), *said) if said else ()
         sections = [*_found_sections(answer, verbose=verbose, told_graphs=told_graphs), *sections]
     for heading, lines in sections:
         yield from ("", answer.say(heading), *lines) if lines else ()
@@ -323,8 +316,6 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     yield f"## {escaped_markdown(answer.question)}"
     yield from _markdown_paragraphs(line for line in answer.text.splitlines() if line != table_line(answer))
     yield from ("", *markdown_table(answer, escaped_markdown)) if table_line(answer) else ()
-    said = " ".join(escaped_markdown(sentence, _MOST_ANSWER) for sentence in answer.prose)
-    yield from ("", escaped_markdown(prose_title(answer.model)), "", f"> {said}") if said else ()
     likely = [f"{one.reading} = {_choice_outcome(one, answer)}" for one in answer.choices]
     yield from ("", *(f"{i}. {escaped_markdown(line)}" for i, line in enumerate(likely, 1))) if likely else ()
     listed, more = _listed_answers(answer)

@@ -22,7 +22,7 @@ from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, our_
 from kgsparql.events import Drafted, Event, Finished, ignore
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Json
-from kgsparql.rendering.text import cost_parts, prose_title, step_words, without_commands
+from kgsparql.rendering.text import cost_parts, step_words, without_commands
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FOLDER = "runs"  # where finished runs are kept, below the cache directory
@@ -217,8 +217,7 @@ def run_words(run: Json) -> Json:
     drawing = run.get("drawing") or {}
     return {
         "drawing": drawing if "view" in drawing else None,  # 0.2 drew in the page
-        "said": said_by(answer), "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
-        "prose_title": prose_title(answer["model"]), "gaps": [*map(without_commands, gaps)],
+        "said": said_by(answer), "gaps": [*map(without_commands, gaps)],
         "notes": [without_commands(note["text"]) for note in notes],
         "outcome": without_commands(run.get("outcome", "")),
         "likely": f"{answer['confidence']:.0%} likely" if answer.get("confidence") else "",

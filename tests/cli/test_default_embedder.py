@@ -22,7 +22,7 @@ def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
         "schema_version", "question", "status", "grounding", "graphs", "retriever", "model", "trust", "text",
         "confidence", "sure", "type", "value", "unit", "is_ranked", "answers", "more_answers", "claims", "cited",
         "evidence", "linked", "inference", "own_steps", "tree", "usage", "details", "computed", "gaps",
-        "choices", "guarantee", "notes", "fallbacks", "prose", "error",
+        "choices", "guarantee", "notes", "fallbacks", "error",
     ]  # fmt: skip
     assert [link["term"]["label"] for link in answer["linked"]] == ["Richard Feynman"]
     assert answer["status"] == "answered"

@@ -51,7 +51,7 @@ def check_is_of_the_graph(answer: Answer, knowledge: KnowledgeBase) -> None:
 def test_M12_M13_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(nobel: KnowledgeBase, method: str) -> None:
     for i, (name, liar) in enumerate(LIES.items()):
         for question in QUESTIONS if DEEP else (QUESTIONS[i % 4],):
-            asked = ask(nobel, question, liar, retriever=method, options=METHODS[method], prose=True)
+            asked = ask(nobel, question, liar, retriever=method, options=METHODS[method])
             assert asked.bodies, "the model was asked"
             assert told_lies(told_parts(answer_to_json(asked.answer)), liar) == [], (name, question)
             check_is_of_the_graph(asked.answer, nobel)
@@ -75,7 +75,7 @@ def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_d
             if not DEEP and (i + j) % 3:
                 continue
             for question in QUESTIONS if DEEP else (QUESTIONS[(i + j) % 4],):
-                answer = nobel.ask(question, model=model, retriever=method, prose=True, trial=True)
+                answer = nobel.ask(question, model=model, retriever=method, trial=True)
                 assert answer.trust is not None, "it passed"
                 assert told_lies(told_parts(answer_to_json(answer)), liar) == [], (name, method, question)
                 check_is_of_the_graph(answer, nobel)
@@ -116,7 +116,7 @@ def test_on_the_command_line(form: str) -> None:
     """Over a socket."""
     with ModelServer(LIES["a name"]) as server:
         named = ("-k", str(FIXTURES / "nobel.ttl"), "--embedder", "none", "-m", "any", "--base-url", server.url)
-        done = CliRunner().invoke(app, ["ask", BORN, *named, "--prose", "-f", form])
+        done = CliRunner().invoke(app, ["ask", BORN, *named, "-f", form])
         assert server.answered
     assert done.exit_code in {0, 3}, done.stderr
     told = told_parts(json.loads(done.stdout)) if form == "json" else unquoted(done.stdout)
@@ -132,7 +132,7 @@ def liar(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Lan
 
 
 def test_on_the_page(nobel: KnowledgeBase, tmp_path: Path, liar: LanguageModel) -> None:
-    page = ServedPage(nobel, AskOptions(model=liar, prose=True), KeptRuns(tmp_path), BoundedQueries(nobel))
+    page = ServedPage(nobel, AskOptions(model=liar), KeptRuns(tmp_path), BoundedQueries(nobel))
     with TestClient(page.app) as client:
         run = client.post("/api/ask", json={"question": BORN}).json()["id"]
         client.get(f"/api/runs/{run}/events")

@@ -376,7 +376,7 @@ def test_a_page_of_another_site_cannot_ask_as_a_client_of_the_challenge(address:
 def test_with_a_model_the_query_is_of_what_it_chose(tmp_path: Path) -> None:
     with ModelServer(reading_with("Marie Curie —studied at→")) as server:
         model = ("-m", "any", "--base-url", server.url)
-        with served(tmp_path, "-k", NOBEL, *model, "--no-prose", "-q", OPENAI_API_KEY="k") as address:
+        with served(tmp_path, "-k", NOBEL, *model, "-q", OPENAI_API_KEY="k") as address:
             _, reply = answered(address, dataset=str(NOBEL), question="Where was Marie Curie born?")
             assert results(address, reply["query"]) == ["http://dbpedia.org/resource/University_of_Paris"]
 

@@ -11,7 +11,7 @@ const FEW = 2; // notes that are shown at once
  * `acts` is what may be done from here: light, open, look, ask, and take another meaning of a name.
  */
 export function answerPart(run, acts) {
-  const { answer, gaps, outcome, prose, prose_title: title } = run;
+  const { answer, gaps, outcome } = run;
   const followed = answer.notes.filter((note) => note.code === "follow_up").map((note) => note.text);
   const notes = run.notes.filter((text) => !followed.includes(text));
   const marks = marksOf(acts);
@@ -21,7 +21,6 @@ export function answerPart(run, acts) {
     followed.map((text) => el("p", { class: "how" }, text)),
     answer.computed && !gaps.length && basis(answer.computed),
     outcome && el("p", { class: "outcome quiet" }, outcome),
-    prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, title), spoken(prose, marks)),
     notes.length > 0 && folded((notes.length > FEW || answer.status === "answered") && count(notes.length, "note"), el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note)))),
   ];
 }
