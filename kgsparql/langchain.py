@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any
 
 from kgsparql.errors import KgsparqlError, not_installed
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.rdf.terms import compact_json
 from kgsparql.serving.tools import TOOLS, Toolbox, evidence_documents
 
 try:
@@ -87,4 +87,4 @@ def _call_result(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, di
         result = toolbox.call_tool(name, arguments)
     except KgsparqlError as error:
         raise ToolException(Toolbox.error_text(error)) from error
-    return json.dumps(result, ensure_ascii=False), result
+    return compact_json(result), result

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question, Record, json_form
-from kgsparql.rdf.terms import Json, json_text, printable
+from kgsparql.rdf.terms import Json, compact_json, printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FORMAT = 3
@@ -145,7 +145,7 @@ def check_new(path: Path) -> None:
 
 
 def _json_line(data: Json) -> str:
-    return json_text(data, separators=(",", ":"), default=str) + "\n"
+    return compact_json(data, default=str) + "\n"
 
 
 def whole_lines(file: Path, form: TypeAdapter[_T]) -> Iterator[_T]:

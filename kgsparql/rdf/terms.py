@@ -45,6 +45,8 @@ Json: TypeAlias = dict[str, Any]
 json_text = partial(json.dumps, ensure_ascii=False)
 """Writes JSON in which every character stands for itself; layout as of :func:`json.dumps`."""
 
+compact_json = partial(json_text, separators=(",", ":"))
+
 # Never shown: control characters (except white space), zero-width and bidirectional marks, lone surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"

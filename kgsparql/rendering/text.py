@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -109,13 +108,12 @@ def _link_lines(answer: Answer) -> Iterator[str]:
 def _fallback_lines(answer: Answer) -> Iterator[str]:
     """Yield a line for each different fallback that no note mentions."""
     noted = {note.cause for note in answer.notes}
-    counts = Counter(f for f in answer.fallbacks if f.purpose != "ranking" and f.reason not in noted)
-    for fallback, count in list(counts.items())[:_SHOWN_FALLBACKS]:
-        times = f" ({count} times)" if count > 1 else ""
+    told = dict.fromkeys(f for f in answer.fallbacks if f.purpose != "ranking" and f.reason not in noted)
+    for fallback in [*told][:_SHOWN_FALLBACKS]:
         instead = f"; {_INSTEAD[fallback.purpose]}" if fallback.purpose in _INSTEAD else ""
-        yield f"{fallback.purpose}: {fallback.reason.rpartition(' [E_')[0] or fallback.reason}{instead}{times}"
-    if len(counts) > _SHOWN_FALLBACKS:
-        yield f"{len(counts) - _SHOWN_FALLBACKS} more fallbacks (-f json lists them all)"
+        yield f"{fallback.purpose}: {fallback.reason.rpartition(' [E_')[0] or fallback.reason}{instead}"
+    if len(told) > _SHOWN_FALLBACKS:
+        yield f"{len(told) - _SHOWN_FALLBACKS} more fallbacks (-f json lists them all)"
 
 
 def _cost_line(answer: Answer, *, verbose: int = 0) -> str:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Event
-from kgsparql.rdf.terms import json_text, printable
+from kgsparql.rdf.terms import compact_json, printable
 from kgsparql.rendering.text import step_words
 from kgsparql.serving.guards import Guard
 from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox
@@ -50,15 +50,16 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
                 anyio.from_thread.run(partial(context.session.report_progress, float(event.sequence), message=words))
 
         call = partial(toolbox.call_tool, params.name, params.arguments or {}, cancel=cancel, emit=emit)
+        found = None
         try:
             found = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=at_once)
+            told = compact_json(found)
         except KgsparqlError as error:
-            told = types.TextContent(type="text", text=Toolbox.error_text(error))
-            return types.CallToolResult(content=[told], is_error=True)
+            told = Toolbox.error_text(error)
         finally:
             cancel.set()
-        told = types.TextContent(type="text", text=json_text(found, separators=(",", ":")))
-        return types.CallToolResult(content=[told], structured_content=found)
+        text = types.TextContent(type="text", text=told)
+        return types.CallToolResult(content=[text], structured_content=found, is_error=found is None)
 
     return Server(
         "kgsparql", version=version("kgsparql"), title=f"kgsparql: {graph}",

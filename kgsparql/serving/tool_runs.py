@@ -36,8 +36,8 @@ from kgsparql.rdf.terms import (
     PrefixMap,
     Term,
     Triple,
+    compact_json,
     grouped,
-    json_text,
     printable,
 )
 from kgsparql.rendering.text import without_commands
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 _LONG_QUERY = 1_000  # characters of a query that is given only to who asks for more
 OTHER_PLANS = 4  # plans beside the one that is computed
-DOUBTFUL = 1_500  # characters of a result of ask that is in doubt
+TOKEN = 2.5  # bytes of JSON for each token at the least, whatever the script and the tokenizer
+DOUBTFUL = 1_500  # bytes of a result of ask that is in doubt
 _MAX_CHARACTERS = 400
 _MAX_MEANINGS = 4
 _MAX_NAMED = 10
@@ -317,17 +318,39 @@ def _ask_result(answer: Answer, given: Any) -> Json:
 
 
 def _shortened_reply(made: Json) -> Json:
-    """Leave the doubt, and as many of the last members of its lists as :data:`DOUBTFUL` characters have room for."""
-    text = printable(made["text"].partition("\n")[0], _MAX_CHARACTERS)
-    told = [
-        {name: printable(item.get(name, ""), _MAX_CHARACTERS) for name in ("marker", "text")}
-        for item in made["evidence"]
-    ]
-    made = {**made, "text": text, "evidence": told, "more": "in doubt little is shown: give limit"}
-    lists = [value for value in made.values() if isinstance(value, list)]
-    while any(lists) and len(json_text(made)) > DOUBTFUL:
-        max(lists, key=lambda own: len(str(own))).pop()
-    return made
+    """Leave the doubt, and as much of the lists as :data:`DOUBTFUL` bytes have room for."""
+    for item in made["evidence"]:
+        item |= {"triples": [], "sparql": ""}
+    made["text"] = printable(made["text"].partition("\n")[0], _MAX_CHARACTERS)
+    return within(DOUBTFUL, made, "in doubt little is shown: give limit")
+
+
+def within(most: int, found: Json, more: str) -> Json:
+    """Cut a result to so many bytes: the last members of the longest lists, then texts; ``more`` is told then."""
+    if _size_of(found) <= most:
+        return found
+    found = {**found, "more": _joined_texts(found.get("more", ""), more)}
+    while _size_of(found) > most and any(lists := [*_lists_in(found)]):
+        largest = max(map(_size_of, lists))
+        longest = [own for own in lists if 2 * _size_of(own) > largest][-1]
+        del longest[-1 - len(longest) // 8 :]
+    for name, own in sorted(found.items(), key=lambda member: -_size_of(member[1])):
+        if isinstance(own, str | dict) and (over := _size_of(found) - most) > 0:
+            found[name] = own[: max(len(own) - over, 0)] if isinstance(own, str) else {}
+    return found
+
+
+def _lists_in(found: Json) -> Iterable[list[Any]]:
+    """List the lists that are members, those within others after these; a row is whole."""
+    for own in found.values():
+        if isinstance(own, list):
+            yield own
+            for inner in own:
+                yield from _lists_in(inner) if isinstance(inner, dict) else ()
+
+
+def _size_of(found: Any) -> int:
+    return len(compact_json(found).encode())
 
 
 def _answer_text(answer: Answer) -> str:

@@ -91,7 +91,9 @@ def test_the_tools_are_defined_and_called_by_langchain_and_wrong_arguments_are_t
     call = {"name": "find", "args": {"text": "Curie", "limit": 5_000}, "id": "1", "type": "tool_call"}
     refused = by_name["find"].invoke(call)
     assert refused.status == "error"
-    assert refused.content.startswith("E_INPUT: limit: Input should be less than or equal to 100. find takes: text")
+    assert refused.content.startswith(
+        "E_INPUT: limit: Input should be less than or equal to 100. find takes: max_tokens, text"
+    )
     for own in toolbox.openai():
         theirs = convert_to_openai_tool(by_name[own["function"]["name"]])["function"]
         assert theirs["description"] == own["function"]["description"]

@@ -1,5 +1,7 @@
 """``kgsparql mcp`` as a client of the protocol sees it: a real process, over stdio and over HTTP."""
 
+import itertools
+import json
 import os
 import re
 import subprocess
@@ -22,6 +24,7 @@ from starlette.testclient import TestClient
 import kgsparql
 from kgsparql.serving.mcp import http_app
 from tests.model_server import ModelServer, Slow
+from tests.serving.test_tools import CALLS
 from tests.world import FIXTURES, ROOT
 
 NOBEL = str(FIXTURES / "nobel.ttl")
@@ -30,7 +33,7 @@ SLOW_QUERY = {
     "sparql": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a != ?d && ?d != ?g) }",
     "max_seconds": 60,
 }
-TOOLS = ["ask", "find", "show", "paths", "plan", "query", "info"]
+TOOLS = [*CALLS]
 
 
 def command(*options: str) -> list[str]:
@@ -64,6 +67,21 @@ def http_server(cache: Path, *options: str, token: str = "") -> Iterator[str]:
     finally:
         process.terminate()
         process.communicate(timeout=20)
+
+
+async def test_results_and_errors_have_at_most_so_many_tokens_and_the_list_of_tools_2500(own_cache: Path) -> None:
+    async with over_stdio(own_cache) as client:
+        listed = (await client.list_tools()).tools
+        sizes = [len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in listed]
+        assert sum(sizes) <= 4 * 2_500  # four characters are a token
+        for tool, most in itertools.product(listed, (200, 1_000)):
+            reply = await client.call_tool(tool.name, {**CALLS[tool.name], "max_tokens": most})
+            assert len(reply.content[0].text.encode()) <= 2.5 * most  # no tokenizer makes more of as many bytes
+            assert reply.structured_content == json.loads(reply.content[0].text)
+            jsonschema.validate(reply.structured_content, tool.output_schema or {})
+            assert most > 200 or "cut at max_tokens" in reply.structured_content["more"], tool.name
+        told = await client.call_tool("show", {"entity": "Nobody " * 280, "max_tokens": 200})
+        assert (told.is_error, len(told.content[0].text) <= 500) == (True, True)
 
 
 async def test_a_client_of_the_older_protocol_lists_the_tools_and_asks(own_cache: Path) -> None:

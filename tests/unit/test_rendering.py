@@ -231,7 +231,7 @@ def test_a_note_that_changes_nothing_for_a_person_is_in_json_and_with_v_and_a_fa
     ]  # fmt: skip
     note = Note("model_failed", "no answer was written: its reply is empty", "its reply is empty [E_LLM_EMPTY]")
     made = answer(fallbacks=tuple(fallbacks), notes=(note,))
-    said = ["mentions: the model refused; the linker found the names", "predicates: no number in the reply (2 times)"]
+    said = ["mentions: the model refused; the linker found the names", "predicates: no number in the reply"]
     assert section(made, "Notes") == ["no answer was written: its reply is empty", *said]
     assert f"- {said[0]}" in lines(made, "md")
     many = answer(fallbacks=tuple(Fallback("steps", f"trouble {i}") for i in range(20)))
