@@ -220,9 +220,8 @@ class Toolbox:
     asking: AskOptions = field(default_factory=AskOptions)
 
     def call_tool(
-        self, name: str, arguments: Json | str, *, cancel: threading.Event | None = None,
-        emit: Emit = ignore,
-    ) -> Json:  # fmt: skip
+        self, name: str, arguments: Json | str, *, cancel: threading.Event | None = None, emit: Emit = ignore
+    ) -> Json:
         """Call a tool, and return a JSON object; several threads may do so at once.
 
         :param arguments: also as the JSON text that a model writes.
