@@ -271,10 +271,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             return self._user_queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
 
     def why_nothing(self, sparql: str) -> str:
-        """Say in a sentence why a query finds nothing, counts 0 or says no; empty where its patterns do not tell.
+        """Say in a sentence why a query finds nothing, counts 0 or says no; empty where it names nothing.
 
-        >>> open("fixtures/nobel.ttl", embedder="none").why_nothing("SELECT * { ?city a dbo:City ; dbo:birthDate ?d }")
-        'both { ?city dbo:birthDate ?d } and { ?city rdf:type dbo:City } are found here, but never together'
+        >>> open("fixtures/nobel.ttl", embedder="none").why_nothing("SELECT * { ?city a dbo:Village }")
+        'the graph does not mention dbo:Village'
         """
         self._current_state()
         return self._user_queries.why_nothing(sparql)

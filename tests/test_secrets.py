@@ -181,9 +181,6 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
     for form in ("text", "trig", "md", "csv"):
         run("ask", QUESTION, *source, "--no-model", "-f", form, "-o", f"answer.{form}")
     run("check", "answer.json", *source)
-    run("log", "--log", "log.db")
-    run("log", "--log", "log.db", "--debug", "-f", "json")
-    run("log", "export", "--log", "log.db", "-o", "exported.jsonl")
     run("cache")
     assert "log.db" in check_files(place)
 
@@ -207,7 +204,6 @@ def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place:
         run("doctor", *source, *model[:4])
         assert any("authorization" in request.headers for request in [*endpoint.requests, *endpoint.probes])
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
-    run("log", "export", "--log", "log.db")
     for command in (("ask", QUESTION, "--no-model", *limits, "-f", "json", "-vv"), ("info",), ("doctor",)):
         with FaultServer(echoing(status, kind)) as endpoint:
             make_profile(place, endpoint.url)

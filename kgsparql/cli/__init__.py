@@ -25,7 +25,7 @@ _FUNCTIONS = {
     "load": "graph.load", "index": "graph.index", "info": "graph.info",
     "retrievers": "installation.retrievers", "cache": "installation.cache", "doctor": "installation.doctor",
     "schema": "installation.schema", "serve": "serve.serve", "mcp": "serve.mcp",
-    "eval": "eval.evaluate", "log": "log.log",
+    "eval": "eval.evaluate",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""
 _MEANT = {

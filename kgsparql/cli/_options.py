@@ -51,7 +51,7 @@ LogOption = Annotated[
     Path | None,
     c.option(
         "--log FILE",
-        "Keep questions and answers in this file, for kgsparql log. Default: KGSPARQL_LOG, else no log.",
+        "Add questions and answers to this file, as JSON Lines. Default: KGSPARQL_LOG, else no log.",
         envvar="KGSPARQL_LOG",
     ),
 ]
@@ -280,8 +280,7 @@ def logged_answer(knowledge: KnowledgeBase, question: str, asking: AskOptions, p
 
 
 def _add_to_log(path: Path, answer: Mapping[str, Any]) -> None:
-    from kgsparql.storage.question_log import QuestionLog
+    from kgsparql.storage.question_log import log_question
 
-    with QuestionLog(path) as log:
-        why = log.add_or_why(answer)
+    why = log_question(path, answer)
     c.say(f"not logged: {printable(why, 600)}" if why else "")

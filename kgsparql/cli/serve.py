@@ -28,7 +28,6 @@ from kgsparql.dataclasses import frozen
 from kgsparql.errors import InputError, OptionError, not_installed
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.question_log import QuestionLog
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -88,16 +87,13 @@ def serve(
         raise not_installed(missing, "serve") from missing
 
     with ExitStack() as stack:
-        log = stack.enter_context(QuestionLog(how.log)) if how.log else None
-        if log is not None:
-            log.entries(newest=1)  # a file that is none is said before anybody asks
         served, asking = stack.enter_context(opened_to_ask(graph, model, limits, method))
         queries = stack.enter_context(BoundedQueries(served, timeout_s=how.timeout, max_rows=how.max_rows))
         named = served.graph.name
         datasets = [*(how.dataset or ()), *(graph.kg or ()), named]
         datasets += [] if served.graph.is_remote else [Path(named).absolute().as_uri()]
         app = ServedPage(
-            served, asking, KeptRuns(cache_directory() / FOLDER), queries, log=log,
+            served, asking, KeptRuns(cache_directory() / FOLDER), queries, log=how.log,
             workers=how.workers, datasets=dict.fromkeys(datasets),
         ).app  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)

@@ -142,7 +142,6 @@ class VectorStore(SqliteFile):
         "CREATE TABLE vector (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, made INTEGER NOT NULL, numbers BLOB);"
     )
     again = "the vectors are made again"
-    room = "clear them: kgsparql cache --clear vectors"
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         """Return the vectors that are kept, by key, without damaged ones."""

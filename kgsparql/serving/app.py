@@ -59,7 +59,7 @@ from kgsparql.serving.page_facts import (
 )
 from kgsparql.serving.runs import AskedRun, KeptRuns, Runs, corrected, page_error, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
-from kgsparql.storage.question_log import QuestionLog
+from kgsparql.storage.question_log import log_question
 
 STATIC = Path(__file__).parent / "static"
 
@@ -149,7 +149,7 @@ class ServedPage:
     asking: AskOptions
     kept: KeptRuns
     queries: BoundedQueries
-    log: QuestionLog | None = None
+    log: Path | None = None
     workers: int = 4
     datasets: Collection[str] = ()
 
@@ -185,7 +185,7 @@ class ServedPage:
             "outcome": model_outcome(run.draft, answer) if run.draft is not None else "", "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix, form in _FILES.items() if (made := render(answer, form))},
-            **({"not_logged": why} if self.log and (why := self.log.add_or_why(answered)) else {}),
+            **({"not_logged": why} if self.log and (why := log_question(self.log, answered)) else {}),
         }  # fmt: skip
         if run.settings.get("after", "") is None:
             answered["notes"].append(
@@ -402,7 +402,7 @@ class ServedPage:
             return self.freeze(run, self.knowledge.answer(run.question, run.asking))
         except KgsparqlError as error:
             if self.log and not isinstance(error, CancelledError):
-                self.log.add_or_why(unanswered_json(run.question, error))
+                log_question(self.log, unanswered_json(run.question, error))
             raise
 
 

@@ -47,7 +47,6 @@ CREATE TABLE exchange (
 CREATE INDEX exchange_kind ON exchange (kind, made, bytes);
 """
     again = "the replies are asked for again"
-    room = "kgsparql cache --clear all"
 
     def __init__(self, path: Path | None = None, *, mode: Mode = "use") -> None:
         super().__init__(path or cache_directory() / RESPONSE_FILE)

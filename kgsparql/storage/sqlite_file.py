@@ -1,4 +1,4 @@
-"""An SQLite file that several threads and processes use at once; the first one that writes creates it."""
+"""An SQLite file of the cache that several threads and processes use at once; the first that writes creates it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 _BUSY_S = 2.0
 """How long to wait for another process that writes: a cache only saves work, so it is not worth a longer wait."""
+_VERSION = 1  # of the tables, kept as SQLite's ``user_version``
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
 
@@ -30,17 +31,12 @@ class SqliteFile(ClosedAtExit):
 
     :cvar what: is in it, in messages.
     :cvar tables: the statements that create the tables and indexes, a semicolon after each.
-    :cvar version: of these tables; kept as SQLite's ``user_version``.
-    :cvar again: what happens if the file is deleted; empty for what cannot be made again.
-    :cvar room: the hint that says how to free space; ``elsewhere``, how to have the file in another place.
+    :cvar again: what happens if the file is deleted.
     """
 
     what: str
     tables: str
-    version: int = 1
-    again: str = ""
-    room: str = "delete what you do not need"
-    elsewhere: str = "KGSPARQL_CACHE_DIR names another directory"
+    again: str
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -114,19 +110,12 @@ class SqliteFile(ClosedAtExit):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         address = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-        own = self.version
         with ExitStack() as opened:
             opened.callback(connection.close)
             # Both reads see one state, even while another process creates the tables.
             with _committed_block(connection, ""):
                 (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
-            if found not in {0, own}:
-                raise StoreError(
-                    f"{self.path}: {self.what} of version {found}, where this kgsparql has version {own}",
-                    hint="use the kgsparql that wrote it, or another file",
-                    path=str(self.path),
-                )
-            if found == 0 and has_tables:
+            if found not in {0, _VERSION} or (found == 0 and has_tables):
                 raise sqlite3.DatabaseError("a database of something else")
             connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -134,7 +123,7 @@ class SqliteFile(ClosedAtExit):
                 with _committed_block(connection):
                     for statement in self.tables.split(";") if not _has_tables(connection) else ():
                         connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {own}")
+                    connection.execute(f"PRAGMA user_version = {_VERSION}")
             opened.pop_all()
         return connection
 
@@ -151,15 +140,16 @@ class SqliteFile(ClosedAtExit):
         where, message = str(self.path), f"{self.path}: {error}"
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == errno.ENOSPC:
-            return DiskFullError(message, hint=f"free some space, or {self.room}", path=where)
+            return DiskFullError(message, hint="free some space, or kgsparql cache --clear all", path=where)
         if code in _BUSY:
             return StoreLockedError(message, hint="wait for the other process that uses it", path=where)
         is_text = code == 0 and "UTF-8" in str(error)
         if code in _DAMAGE or is_text or not isinstance(error, OSError | sqlite3.OperationalError):
-            hint = f"delete {where}: it is made again, and {self.again}" if self.again else self.elsewhere
+            hint = f"delete {where}: it is made again, and {self.again}"
             message += f": not a store of {self.what}"
             return StoreError(message, code="E_STORE_CORRUPT", hint=hint, path=where)
-        return StoreError(message, hint=f"may this user read and write it? {self.elsewhere}", path=where)
+        hint = "may this user read and write it? KGSPARQL_CACHE_DIR names another directory"
+        return StoreError(message, hint=hint, path=where)
 
 
 @contextmanager

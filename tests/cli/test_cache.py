@@ -138,35 +138,23 @@ def test_no_log_is_kept_unless_one_is_named(run: Run, tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     assert run("ask", PHYSICS, "-k", NOBEL, "-q").exit_code == 0
     assert {one.name for one in tmp_path.iterdir()} <= {"cache"}, "what took long to count may be kept there"
-    assert "no log is kept" in run("log").stderr
 
 
-def test_questions_are_listed_the_newest_first(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "q.sqlite"
+def test_answers_and_errors_are_logged_as_lines_of_json_in_their_order(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
     asked(run, path)
-    asked(run, path, "What colour is Xyzzy?")
-    monkeypatch.setenv("KGSPARQL_LOG", str(path))
-    listed = run("log").stdout.splitlines()
-    assert "Xyzzy" in listed[0]
-    assert PHYSICS in listed[1]
-    assert "Marie Curie" in listed[1]
-    assert [line["id"] for line in json.loads(run("log", "-f", "json").stdout)] == [2, 1]
-    for gone in ("rate", "export"):
-        assert f"log {gone} is gone: kgsparql log -f json" in run("log", gone).stderr
-
-
-def test_lines_of_stdin_and_errors_are_logged_too_and_hostile_text_is_shown_as_text(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "q.sqlite"
-    run("ask", "-", "-k", NOBEL, "-q", "--log", path, stdin=f"{PHYSICS}\n{'x' * 5000}\n")
-    found = json.loads(run("log", "--log", path, "-f", "json").stdout)
-    assert [one["answer"]["status"] for one in found] == ["error", "answered"]
-    assert "at most 4,000" in run("log", "--log", path).stdout
+    run("ask", "-", "-k", NOBEL, "-q", "--log", path, stdin=f"What colour is Xyzzy?\n{'x' * 5000}\n")
+    one, other, wrong = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    assert (one["question"], one["status"], one["at"][:2]) == (PHYSICS, "answered", "20")
+    assert other["question"] == "What colour is Xyzzy?"
+    assert "at most 4,000" in wrong["error"]["message"]
+    assert "log is gone: the file of --log" in run("log").stderr
 
 
 def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "not_a_log.ttl").write_text("<a:b> <a:c> <a:d> .")
-    for place in ("file/q.sqlite", "not_a_log.ttl"):
+    for place in ("file/q.jsonl", "not_a_log.ttl"):
         done = run("ask", PHYSICS, "-k", NOBEL, "-f", "plain", "-q", "--log", tmp_path / place)
         assert (done.exit_code, "Marie Curie" in done.stdout, "not logged" in done.stderr) == (0, True, True)
     assert (tmp_path / "not_a_log.ttl").read_text() == "<a:b> <a:c> <a:d> ."

@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("KGSPARQL_MODEL", raising=False)
     monkeypatch.setenv("KGSPARQL_CONFIG", str(folder / "kgsparql.toml"))
     (folder / "kgsparql.toml").write_text(
-        'graph = "prizes"\nlog = "q.sqlite"\n[graphs]\nprizes = "nobel.ttl"\n'
+        'graph = "prizes"\nlog = "q.jsonl"\n[graphs]\nprizes = "nobel.ttl"\n'
         '[method]\nname = "path_ranking"\noptions = {max_hops = 1, paths_kept = 2}\n[limits]\nmax_seconds = 77\n',
         encoding="utf-8",
     )
@@ -37,7 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_file_acts_as_if_its_options_had_been_typed(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     configured = told_by(run("ask", PHYSICS, "-f", "json", "-q"))
-    assert PHYSICS in run("log").stdout
+    assert PHYSICS in (project / "q.jsonl").read_text(encoding="utf-8")
     assert told_by(run("ask", PHYSICS, "-k", "prizes", "-f", "json", "-q")) == configured
     monkeypatch.setenv("KGSPARQL_CONFIG", "none")
     typed = told_by(run(
@@ -57,12 +57,12 @@ def test_what_is_typed_wins_over_variable_over_file(project: Path, run: Run, mon
     assert "bogus" in wrong.stderr
     other = run("ask", PHYSICS, "-r", "query_plan", "-q")  # the options are of another method
     assert "has no option" not in other.stderr
-    (project / "q.sqlite").unlink()
-    monkeypatch.setenv("KGSPARQL_LOG", str(project / "other.sqlite"))
+    (project / "q.jsonl").unlink()
+    monkeypatch.setenv("KGSPARQL_LOG", str(project / "other.jsonl"))
     monkeypatch.setenv("KGSPARQL_KG", "missing.ttl")
     done = run("ask", PHYSICS, "-q")
     assert "missing.ttl" in done.stderr
-    assert not (project / "q.sqlite").exists()
+    assert not (project / "q.jsonl").exists()
     for name in ("KGSPARQL_LOG", "KGSPARQL_KG"):
         monkeypatch.delenv(name)
     (project / "kgsparql.toml").write_text(

@@ -36,7 +36,6 @@ ARGUMENTS = {
     "info": "info|-k|DIR", "words": f"words|{NAME}|http://e.org/a|{LOADED}", "doctor": f"doctor|{LOADED}",
     "check": f"check|DIR/{NAME}.ttl|{LOADED}",
     "serve": f"serve|-k|DIR/{NAME}", "mcp": f"mcp|-k|DIR/{NAME}", "eval": f"eval|DIR/{NAME}",
-    "log": "log|--log|DIR/log",
     **{name: name for name in ("cache", "schema", "retrievers")},
 }  # fmt: skip
 COMMANDS = get_group(app).list_commands(None)  # type: ignore[arg-type]
@@ -45,8 +44,6 @@ COMMANDS = get_group(app).list_commands(None)  # type: ignore[arg-type]
 @pytest.mark.parametrize("command", COMMANDS)
 def test_U03_no_command_shows_control_characters_or_a_traceback(command: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / f"{NAME}.ttl").write_text(GRAPH)
-    if command == "log":
-        run("ask", f"What is \x1b[31m\u202ered {NAME}?", "-k", NOBEL, "-q", "--log", tmp_path / "log")
     done = run(*(part.replace("DIR", str(tmp_path)) for part in ARGUMENTS[command].split("|")))
     assert not {"\x1b", "\x07", "\r", "\u202e"} & {*done.output}, done.output
     assert "Traceback" not in done.output

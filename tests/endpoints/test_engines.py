@@ -242,7 +242,7 @@ def test_what_cannot_be_read_is_left_out_on_virtuoso(on_virtuoso: Open, tmp_path
 
 
 @pytest.mark.parametrize("engine", ["virtuoso", "rdflib-endpoint"])
-def test_a_server_says_which_pattern_of_a_query_finds_nothing(
+def test_a_server_says_what_of_a_query_it_does_not_mention(
     request: pytest.FixtureRequest, started: Callable[[str, Path], str], engine: str
 ) -> None:
     is_virtuoso = engine == "virtuoso"
@@ -252,8 +252,7 @@ def test_a_server_says_which_pattern_of_a_query_finds_nothing(
         remote.why_nothing(f"PREFIX dbo: <http://dbpedia.org/ontology/> ASK {{ ?c a dbo:City ; {rest} }}")
         for rest in ("dbo:birthDate ?d", "dbo:nothing ?d", "<http://www.w3.org/2000/01/rdf-schema#label> 'Ulm'@la")
     ]
-    assert [why.split(" here")[0].split(" { ")[0] for why in whys] == ["both", "no triple", "no triple"]
-    assert "never together" in whys[0]
+    assert [" ".join(why.split()[:3]) for why in whys] == ["the graph mentions", "the graph does", "a text matches"]
 
 
 def _comparable(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:

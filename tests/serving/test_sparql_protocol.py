@@ -309,7 +309,7 @@ def test_the_page_is_told_why_there_is_nothing_and_other_clients_do_not_wait_for
     target = "/sparql?" + urlencode({"query": "ASK { ?s a <http://e.org/Robot> }"})
     replies = [server.send("GET", target, **headers) for headers in ({"X_Kgsparql_Why": "1"}, {})]
     whys = [reply.headers.get("x-kgsparql-nothing") for reply in replies]
-    assert whys == ["nothing here is of the class <http://e.org/Robot>", None]
+    assert whys == ["the graph does not mention <http://e.org/Robot>", None]
 
 
 DATASET = "https://kgsparql.example/nobel/"

@@ -37,7 +37,6 @@ from kgsparql.resources import cache_directory
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns
 from kgsparql.serving.sparql import BoundedQueries
-from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.response_cache import ResponseCache
 from tests.deep import DEEP
 from tests.unit.hashed_embedder import HashedEmbedder
@@ -132,16 +131,6 @@ def _records(directory: Path) -> object:
     return found if found[1] else ANEW  # a question without an answer is asked again
 
 
-def _log(directory: Path) -> None:
-    with QuestionLog(directory / "log.sqlite") as log:
-        log.add({"question": "Who?", "status": "answered", "text": "Ann", "usage": {"tokens": 10}})
-
-
-def _logged(directory: Path) -> object:
-    with QuestionLog(directory / "log.sqlite") as log:
-        return [dict(entry.answer) for entry in log.entries()] or ANEW
-
-
 def _adjacency(directory: Path) -> None:
     os.environ["KGSPARQL_CACHE_DIR"] = str(directory)
     assert _nobel().reopened().built_adjacency() is not None
@@ -183,7 +172,6 @@ KINDS = {
         lambda d: KeptRuns(d).put("a" * 32, {"text": "Marie Curie", "n": [1, 2.5, None]}),
         lambda d: KeptRuns(d).get("a" * 32) or ANEW,
     ),
-    "log": Kind(_log, _logged),
     "adjacency": Kind(_adjacency, _paths, r"adjacency-7"),
     "counts": Kind(_count, _counts),
 }

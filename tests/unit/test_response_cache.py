@@ -1,6 +1,7 @@
 """Files of SQLite of ours: kept replies, the log of questions, and what becomes of a file that is not right."""
 
 import contextlib
+import json
 import multiprocessing
 import os
 import sqlite3
@@ -15,7 +16,7 @@ import pytest
 
 from kgsparql.errors import DiskFullError, EndpointError, StoreError, StoreLockedError
 from kgsparql.storage import sqlite_file as module
-from kgsparql.storage.question_log import QuestionLog
+from kgsparql.storage.question_log import log_question
 from kgsparql.storage.response_cache import Mode, ResponseCache
 from kgsparql.storage.sqlite_file import SqliteFile
 from tests.world import ROOT, kept_kinds
@@ -103,45 +104,34 @@ def answered(question: str = "Who?", **others: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def test_a_log_is_without_keys_and_without_huge_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_is_without_keys_and_its_owners_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    huge = [{"marker": "P1", "text": os.urandom(600_000).hex()}]
-    with QuestionLog(tmp_path / "q.sqlite") as log:
-        for own in ({}, {"evidence": huge}, {"text": "http://me:pw@e.org/ says sk-very-secret, a key"}):
-            log.add(answered(**own))
-        one, light, other = log.entries()
-        assert (other.question, other.answer) == ("Who?", answered())
-        assert ("evidence" in light.answer, light.answer["answers"]) == (False, answered()["answers"])
-    assert "a key" in str(one)
-    assert not any(secret in str(one) for secret in ("sk-very-secret", "me:pw"))
+    path = tmp_path / "q.jsonl"
+    for own in ({}, {"text": "http://me:pw@e.org/ says sk-very-secret, a key"}):
+        assert log_question(path, answered(**own)) == ""
+    first, other = path.read_text(encoding="utf-8").splitlines()
+    assert {**json.loads(first), "at": 0} == {**answered(), "at": 0}
+    assert "a key" in other
+    assert not any(secret in other for secret in ("sk-very-secret", "me:pw"))
+    assert path.stat().st_mode & 0o077 == 0
 
 
 def test_processes_write_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "q.sqlite"
+    path = tmp_path / "q.jsonl"
     program = (
-        "import sys; from kgsparql.storage.question_log import QuestionLog\n"
-        "with QuestionLog(sys.argv[1]) as log:\n"
-        "    for at in range(40): log.add({'question': f'{sys.argv[2]} {at}?', 'status': 'answered'})"
+        "import sys, pathlib; from kgsparql.storage.question_log import log_question\n"
+        "for at in range(40): log_question(pathlib.Path(sys.argv[1]), {'question': f'{sys.argv[2]} {at}?' * 9_000})"
     )
     command = [sys.executable, "-c", program, str(path)]
     running = [subprocess.Popen([*command, str(number)], cwd=ROOT) for number in range(4)]
     assert [one.wait(60) for one in running] == [0, 0, 0, 0]
-    with QuestionLog(path) as log:
-        assert len({one.question for one in log.entries()}) == 160
-
-
-def test_it_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.storage.question_log.MOST_ENTRIES", 3)
-    with QuestionLog(tmp_path / "q.sqlite") as log:
-        for number in range(5):
-            log.add(answered(f"{number}"))
-        assert [one.question for one in log.entries()] == ["4", "3", "2"]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len({json.loads(line)["question"] for line in lines}) == len(lines) == 160
 
 
 class Notes(SqliteFile):
     what = "notes"
     tables = "CREATE TABLE note (text TEXT UNIQUE);\nCREATE INDEX by_text ON note (text);"
-    version = 3
     again = "they are written again"
 
 
@@ -184,13 +174,15 @@ def test_who_writes_makes_the_file_and_a_piece_of_work_is_kept_whole_or_not_at_a
 
 
 def test_a_file_of_another_version_or_of_something_else_is_refused_and_stays(notes_file: Path) -> None:
-    added(Notes(notes_file), "one")
-    with pytest.raises(StoreError, match="notes of version 3, where this kgsparql has version 4"):
-        notes(type("Later", (Notes,), {"version": 4})(notes_file))
-    assert notes(Notes(notes_file)) == ["one"]
+    notes_file.parent.mkdir()
     other = notes_file.with_name("other.sqlite")
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE theirs (x)")
+    later = notes_file.with_name("later.sqlite")
+    with closing(sqlite3.connect(later)) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    with pytest.raises(StoreError, match="not a store of notes"):
+        notes(Notes(later))
     before = other.read_bytes()
     for use in (notes, added):
         with pytest.raises(StoreError, match="not a store of notes") as caught:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias, cast, get_args
 
 from kgsparql.dataclasses import frozen
-from kgsparql.errors import ForbiddenQueryError, LimitError, QuerySyntaxError
+from kgsparql.errors import ForbiddenQueryError, InputError, LimitError, QuerySyntaxError
 from kgsparql.rdf.query import prologue
-from kgsparql.rdf.terms import PrefixMap, printable
+from kgsparql.rdf.terms import IRI, PrefixMap, printable
 
 Form: TypeAlias = OneOf["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FORBIDDEN = frozenset("SERVICE LOAD FROM INSERT DELETE CLEAR DROP CREATE COPY MOVE ADD WITH USING NAMED INTO".split())
@@ -279,3 +280,21 @@ def _undeclared_prefixes(
                 raise _syntax_error(f"the prefix {shown}: is not declared", text, token.start, hint=hint)
             declared.add(prefix)
             yield prefix, known[prefix]
+
+
+def iris_of(query: CheckedQuery) -> list[IRI]:
+    """List the IRIs that are terms in a query, as it names no graphs, datatypes and functions.
+
+    >>> [iri.value for iri in iris_of(check("SELECT * { ?s a dbo:City ; <http://e.org/at> '1'^^xsd:date }"))]
+    ['http://dbpedia.org/ontology/City', 'http://e.org/at']
+    """
+    tokens, declared, found = tokenise(query.text), dict[str, str](), dict[IRI, None]()
+    for i, token in enumerate(tokens):
+        before, after = tokens[i - 1], tokens[(i + 1) % len(tokens)]
+        is_term = before.word not in {"PREFIX", "BASE", "GRAPH"} and before.text != "^^" and after.text != "("
+        if tokens[i - 2].word == "PREFIX":
+            declared[before.text[:-1]] = token.text[1:-1]
+        elif token.kind in {"iri", "name"} and is_term:
+            with suppress(InputError):  # of a base
+                found[PrefixMap(declared).expand(re.sub(r"\\(.)", r"\1", token.text))] = None
+    return [*found]
