@@ -316,7 +316,7 @@ class _Search:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
         nouns = self.fit.roots_of(self.classes).union(map(root, self.own.at(self.rel.head[-1:])))
         is_last_of_noun = step == way.steps[-1] and not nouns.isdisjoint(self.fit.label_roots(step.predicate))
-        is_last_of_noun &= self.fit.form(step.predicate) == "noun"
+        is_last_of_noun &= self.fit.form(step.predicate) in {"noun", "agent"}
         return "of" if is_last_of_noun and self.rel.role in {"prep", "of", "subject"} else self.rel.role
 
     def _direction(self, step: Step, role: Role, noun: str) -> float:

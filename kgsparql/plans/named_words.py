@@ -14,6 +14,7 @@ from kgsparql.plans.denotation import Denotation, Match, Rel, ends
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, first_of, normalised
+from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Restriction, positions_in
 from kgsparql.reading.form import Form
 
@@ -103,9 +104,11 @@ class NamedWords:
         named = [(fit, self.view.subject_class(one), one) for one, fit in self.predicates_named(texts)]
         for _, kind, predicate in sorted(named, key=lambda one: (one[1] in said, one[0], str(one[2])), reverse=True):
             is_office = any(way.office for way in self.view.vocabulary.joined.get(predicate, ()))
-            if not is_office and kind is not None:
-                path = Step(predicate).path
-                return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
+            if not is_office and kind is not None and predicate not in TAXONOMY:
+                path, all_such = Step(predicate).path, a.Instances(kind)
+                if self.fit.form(predicate) == "of":  # members are who is a member of something
+                    return Denotation(a.Has(all_such, path), _W.word_set, classes=frozenset({kind}))
+                return Denotation(a.Ends(all_such, path), _W.word_set, how=(Match(" ".join(texts), path),))
         return None
 
     def measured_class(self, positions: Sequence[int]) -> IRI | None:

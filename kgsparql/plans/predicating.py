@@ -36,7 +36,9 @@ class Predicating(NamedWords):
     def is_a(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X is A: of a class, one of a set, or called so by some predicate."""
         if other.is_free:
-            return [] if given.is_free else self._adjective(given, other)
+            found = [] if given.is_free else self._adjective(given, other)
+            are_such = self.word_set(other) if found and all(one.doubts for one in found) else None
+            return [*(met(given, [are_such]) if are_such else ()), *found]  # which people are mentors
         if (beside := self._beside(given, other)) is not None:
             return beside
         asked = self.question.phrase

@@ -27,6 +27,10 @@ from kgsparql.reading.clauses import (
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, quoted, rival, unsaid
 
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
+def _is_near(one: Denotation) -> bool:
+    return not one.doubts and bool(one.how) and len(one.path.steps) == 1
+
+
 _OBJECTS: dict[str, Role] = {"": "object", "by": "by", "of": "of", "than": "of"}  # roles behind prepositions
 
 
@@ -70,8 +74,18 @@ class Restricting(NamedWords):
                 return self._shared(given, said, said.object)
             said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
         found = self._by_argument(given, self.as_doers(said))
+        is_counted = said.object is not None and bool(said.object.most or said.object.quantity)
+        if self._is_role(given, said) and not is_counted and not any(map(_is_near, found)):
+            are_such = self.word_set(given)  # which owners live in Rome: who is the owner of something, and lives there
+            kept = self._by_argument(are_such, said) if are_such else []
+            found = [one for one in kept if not one.doubts] or [*kept, *found]
         act = self.as_act(given, said) if all(one.doubts for one in found) else None
         return found if act is None else [*self._by_argument(given, act), *found]
+
+    def _is_role(self, given: Denotation, said: Predication) -> bool:
+        """Whether something is said of whatever a noun that is no class names: of owners, that they live in Rome."""
+        is_said = bool(said.verb) or not said.preposition
+        return given.is_free and bool(given.head and given.asked) and is_said and said.subject is None
 
     def _as_placed(self, said: Predication, thing: NounPhrase) -> Predication:
         """What is said to be below something: its kinds, where a taxonomy has any; else in another way."""
@@ -321,6 +335,8 @@ class Restricting(NamedWords):
         if given.is_free and not given.head and said.light == "have" and said.object:  # who has no children
             kind = self.measured_class(self.positions(said.object.chunks))
             given = given if kind is None else replace(given, items=a.Instances(kind))
+        if self._is_role(given, said):  # which actors: whoever is one of some film
+            given = self.word_set(given) or given
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
             if (denied := self.predicating.denied(one)) is not None:
@@ -328,7 +344,7 @@ class Restricting(NamedWords):
                 continue
             if given.items is None and one.items is not None:
                 kind = self._broadest_class(one.items)
-                whole = self.word_set(given) if given.head else None  # which actors: whoever is one of some film
+                whole = self.word_set(given) if given.head else None
                 if kind is None and whole is None:
                     continue
                 kinds = frozenset[IRI]() if kind is None else frozenset({kind})
