@@ -317,18 +317,25 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def plan(self, question: str, asking: AskOptions) -> PlannedQuestion:
         """Return what a question names, the plans it may ask for, and what the likeliest comes to; ask no model.
 
-        Options and errors are those of :meth:`ask`.
+        A half-written plan in place of a question has words in quotes, which are filled with what is called so; its
+        plans are the fillings that come to something. Options and errors are those of :meth:`ask`.
+
+        :raises PlanError: for what begins with a parenthesis and is no plan, whatever fills it.
 
         >>> planned = open("fixtures/nobel.ttl", embedder="none").plan("How many Nobel laureates are there?")
         >>> planned.chosen.words, planned.computed.value.value
         ('the number of Nobel laureates', '74')
+        >>> open("fixtures/nobel.ttl", embedder="none").plan('(count (has "laureate" "born in" "Warsaw"))').chosen.words
+        'the number of Nobel laureates whose place of birth is Warsaw'
         """
+        from kgsparql.retrievers._half_written import completed_plan
         from kgsparql.retrievers._planned_question import planned_question
         from kgsparql.retrievers.query_plan import QueryPlan
 
         asking = replace(asking.without_model(), retriever=QueryPlan.name, options={})
         with self._stopped_by_close(asking.cancel):
-            return planned_question(self.session(question, asking))
+            session = self.session(question, asking)
+            return completed_plan(session) if question.lstrip().startswith("(") else planned_question(session)
 
     def index_paths(self) -> int:
         """Build the adjacency that paths are found in; returns its edges, 0 where queries find them instead.

@@ -97,7 +97,8 @@ def plan(
     """Show how a question is read, and the plans that it may ask for, the likeliest first.
 
     A plan says what is to be computed: a count, a sum, yes or no, the largest, a table. It is one query, which
-    `kgsparql ask -r query_plan` runs. No model is asked.
+    `kgsparql ask -r query_plan` runs. No model is asked. A half-written plan, `(count (where "film" "length" > 120))`,
+    is completed: its words in quotes are filled with what the graph calls so.
 
     Exit status: 0 where the likeliest plan has an answer without a doubt, else 3.
     """
@@ -121,14 +122,15 @@ def _question_lines(planned: PlannedQuestion, *, verbose: bool) -> list[str]:
     ]
     candidates = []
     for one in planned.candidates:
-        left = f"; leaves out {', '.join(one.left_out)}" if one.left_out else ""
+        left = f"; leaves out {', '.join(one.left_out)}" if one.left_out else f" = {one.comes_to}" * bool(one.comes_to)
         mark = "*" if one is planned.chosen else " "
         candidates.append(f"{mark} {one.score:.2f}  {printable(one.words, 300)}{left}")
     why = ["no plan: the question asks for nothing that is computed, or not about what it names"]
+    none = why if planned.read else []  # a half-written plan has its own
     read = [f"read    {printable(line, 300)}" for line in planned.read]
     doubts = [f"no sure answer: {own}" for own in planned.doubts]
     query = [] if planned.computed is None or not verbose else ["", planned.computed.query.shown]
-    shown = c.most_lines(candidates, _MAX_PLANS, "  +{}: -f json") or why
+    shown = c.most_lines(candidates, _MAX_PLANS, "  +{}: -f json") or none
     return [*read, *named, "", *shown, *doubts, *planned.notes, *query]
 
 
@@ -147,6 +149,7 @@ def _question_json(planned: PlannedQuestion) -> Json:
                 "score": one.score,
                 "words": one.words,
                 "left_out": list(one.left_out),
+                **({"comes_to": one.comes_to} if one.comes_to else {}),
                 **written_plan(one.plan),
             }
             for one in planned.candidates

@@ -81,6 +81,11 @@ class Denotation:
         return self.how[-1].path
 
     @property
+    def is_near(self) -> bool:
+        """Whether one step leads to it, without a doubt."""
+        return not self.doubts and bool(self.how) and len(self.path.steps) == 1
+
+    @property
     def last(self) -> IRI:
         """The predicate that this ends with."""
         return self.path.last

@@ -111,6 +111,12 @@ class NamedWords:
                 return Denotation(a.Ends(all_such, path), _W.word_set, how=(Match(" ".join(texts), path),))
         return None
 
+    def role_set(self, given: Denotation, said: Predication) -> Denotation | None:
+        """Who is what a noun says that is no class, where something is said of them: owners, that they live in Rome."""
+        is_counted = said.object is not None and bool(said.object.most or said.object.quantity)
+        is_plain = bool(said.verb or not said.preposition) and said.subject is None and not is_counted
+        return self.word_set(given) if is_plain and given.is_free and given.head and given.asked else None
+
     def measured_class(self, positions: Sequence[int]) -> IRI | None:
         """The class of what has a predicate that words name."""
         named = self.predicates_named(self.connector.at(positions))

@@ -27,10 +27,6 @@ from kgsparql.reading.clauses import (
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out, quoted, rival, unsaid
 
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
-def _is_near(one: Denotation) -> bool:
-    return not one.doubts and bool(one.how) and len(one.path.steps) == 1
-
-
 _OBJECTS: dict[str, Role] = {"": "object", "by": "by", "of": "of", "than": "of"}  # roles behind prepositions
 
 
@@ -73,19 +69,14 @@ class Restricting(NamedWords):
             if not (said.is_passive and is_had):
                 return self._shared(given, said, said.object)
             said = replace(said, verb=(), light="have", preposition="", is_passive=False)  # shared by two: they have it
-        found = self._by_argument(given, self.as_doers(said))
-        is_counted = said.object is not None and bool(said.object.most or said.object.quantity)
-        if self._is_role(given, said) and not is_counted and not any(map(_is_near, found)):
-            are_such = self.word_set(given)  # which owners live in Rome: who is the owner of something, and lives there
-            kept = self._by_argument(are_such, said) if are_such else []
-            found = [one for one in kept if not one.doubts] or [*kept, *found]
+        found = self._or_of_role(given, said, self._by_argument(given, self.as_doers(said)))
         act = self.as_act(given, said) if all(one.doubts for one in found) else None
         return found if act is None else [*self._by_argument(given, act), *found]
 
-    def _is_role(self, given: Denotation, said: Predication) -> bool:
-        """Whether something is said of whatever a noun that is no class names: of owners, that they live in Rome."""
-        is_said = bool(said.verb) or not said.preposition
-        return given.is_free and bool(given.head and given.asked) and is_said and said.subject is None
+    def _or_of_role(self, given: Denotation, said: Predication, found: list[Denotation]) -> list[Denotation]:
+        such = None if any(one.is_near for one in found) else self.role_set(given, said)
+        kept = [] if such is None else self._by_argument(such, said)
+        return [one for one in kept if not one.doubts] or [*kept, *found]
 
     def _as_placed(self, said: Predication, thing: NounPhrase) -> Predication:
         """What is said to be below something: its kinds, where a taxonomy has any; else in another way."""
@@ -335,8 +326,7 @@ class Restricting(NamedWords):
         if given.is_free and not given.head and said.light == "have" and said.object:  # who has no children
             kind = self.measured_class(self.positions(said.object.chunks))
             given = given if kind is None else replace(given, items=a.Instances(kind))
-        if self._is_role(given, said):  # which actors: whoever is one of some film
-            given = self.word_set(given) or given
+        given = self.role_set(given, said) or given  # which actors: whoever is one of some film
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
             if (denied := self.predicating.denied(one)) is not None:

@@ -35,7 +35,7 @@ class QuestionTerm:
     words: str
     term: IRI | Literal
     label: str
-    kind: OneOf["entity", "class", "text"]
+    kind: OneOf["entity", "class", "text", "predicate"]
 
 
 @frozen
@@ -45,12 +45,14 @@ class CandidatePlan:
     :param words: the plan in English.
     :param score: how well it fits the question, larger if better; comparable only within one question.
     :param left_out: words of the question that it does not account for.
+    :param comes_to: its value, or how many and the first of its items, where it was run.
     """
 
     plan: Plan
     words: str
     score: float
     left_out: tuple[str, ...] = ()
+    comes_to: str = ""
 
 
 @frozen

@@ -369,7 +369,7 @@ def _plan_in_reply(text: str, terms: TermLists, question: str) -> WrittenPlan:
         return WrittenPlan(None, "", left_out, search)
     said = {
         part: ListedName(Literal(found[0]), "text")
-        for part in (token[1:-1] for token in _TOKEN.findall(line) if token[0] in "\"'")
+        for part in quoted_in(line)
         if (found := re.search(re.escape(part), question, re.IGNORECASE))
     }
     try:
@@ -378,6 +378,15 @@ def _plan_in_reply(text: str, terms: TermLists, question: str) -> WrittenPlan:
     except PlanError as error:
         return WrittenPlan(None, line, left_out, fault=error.message)
     return WrittenPlan(plan, line, left_out)
+
+
+def quoted_in(line: str) -> list[str]:
+    """List the words in quotes of a plan, each once.
+
+    >>> quoted_in('(where "film" "length" > 3)')
+    ['film', 'length']
+    """
+    return list(dict.fromkeys(part[1:-1] for part in _TOKEN.findall(line) if part[0] in "\"'"))
 
 
 def _in_names(part: Any) -> Any:

@@ -165,6 +165,8 @@ class PlanTool(Tool):
     Conditions may be texts that are no names (suppliers in Toulouse). It is one query that is made from the question;
     the result says in words what was computed, how likely that is right (`confidence`) and what else may be meant. If
     the words are not the question, give `other_plan`, reword the question, or write the SPARQL yourself (`query`).
+    A half-written plan in its place is completed; words of the graph are in quotes: `(count (where "film" "length" >
+    120))`, `(top "city" "population" 3 desc)`, `(has "film" ("director" "birthplace") "Paris")`.
     """
 
     result = "words is_sure confidence doubts columns rows facts linked other_plans notes"
