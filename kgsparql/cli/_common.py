@@ -6,7 +6,6 @@ import errno
 import functools
 import inspect
 import os
-import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -337,7 +336,7 @@ def _opened_output(output: Path | None) -> Iterator[BinaryIO]:
 @contextmanager
 def _opened_file(output: Path) -> Iterator[BinaryIO]:
     """Open a file that stays as it was until the new one is whole, or as far as it came; a pipe is written."""
-    from kgsparql.storage.files import partial_path
+    from kgsparql.storage.files import replaced_file
 
     target = output.resolve()
     is_special = output.absolute().parts[1:2] in {("dev",), ("proc",)} or (target.exists() and not target.is_file())
@@ -345,19 +344,15 @@ def _opened_file(output: Path) -> Iterator[BinaryIO]:
         with output.open("wb") as file:
             yield file
         return
-    partial = partial_path(target)
-    try:
-        with partial.open("xb") as file:
-            if target.exists():
-                shutil.copymode(target, partial)
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
+    stopped: BaseException | None = None
+    with replaced_file(target, mode=mode, sync=False) as file:
+        try:
             yield file
-    except (KgsparqlError, KeyboardInterrupt):  # what is there stays: it may have cost money
-        partial.replace(target)
-        raise
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    partial.replace(target)
+        except (KgsparqlError, KeyboardInterrupt) as error:  # what is there stays: it may have cost money
+            stopped = error
+    if stopped is not None:
+        raise stopped
 
 
 def _not_written(where: object, error: OSError) -> KgsparqlError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,24 +57,10 @@ LogOption = Annotated[
 ]
 HostOption = Annotated[str, c.option("--host ADDRESS", "Another address; needs KGSPARQL_TOKEN, or makes a token.")]
 
-_TOLD_FILE = "told-how-to-add-a-model"  # of the cache directory: who was told is not told again
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
     "OpenAI-compatible server"
 )
-
-
-def how_to_add_once() -> str:
-    """Say how to ask a model; empty where that was said before on this machine."""
-    from kgsparql.resources import cache_directory
-
-    told = cache_directory() / _TOLD_FILE
-    if told.exists():
-        return ""
-    with suppress(OSError):  # a cache that cannot be written to: it is said again
-        told.parent.mkdir(parents=True, exist_ok=True)
-        told.touch()
-    return HOW_TO_ADD
 
 
 @dataclass(frozen=True)

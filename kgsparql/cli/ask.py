@@ -22,7 +22,6 @@ from kgsparql.cli._options import (
     LogOption,
     MethodOption,
     ModelOptions,
-    how_to_add_once,
     logged_answer,
     opened_to_ask,
 )
@@ -138,16 +137,12 @@ def ask(
     with opened_to_ask(graph, model, limits, how, emit=emit) as (knowledge, opened):
         asking = opened.about(map(knowledge.resolve, how.entity or ()))
         rendered = partial(_rendered_answer, form=form, told_graphs=len(graph.sources) > 1)
-        is_told = asking.model is None and not (model.no_model or graph.quiet)
-        without = how_to_add_once() if is_told else ""
         if question == "-":
-            graph.say(without)
             _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
             return
         answer = logged_answer(knowledge, question, asking, how.log)
         results = _all_rows(answer, form, knowledge)
         is_whole = results is not None
-        graph.say(without)
         c.write_lines(results or [rendered(answer, verbose=how.verbose)], how.output)
         if is_drafted and (number := _number_typed(answer)):
             answer = logged_answer(knowledge, question, replace(asking, reading=number), how.log)

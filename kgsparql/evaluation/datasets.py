@@ -1,6 +1,6 @@
 """Questions with known answers, read from the formats that datasets come in, drawn from them, and answered.
 
-They come as JSON Lines (or a JSON list): ``id``, ``question``, ``answers`` (labels), ``answer_iris``,
+They come as JSON Lines: ``id``, ``question``, ``answers`` (labels), ``answer_iris``,
 ``topic_entities`` (``{iri, label}``), ``hops``, ``type``, ``path`` (names of predicates, ``^`` before one walked from
 object to subject), ``sparql``, ``golden_triples`` (``{s, p, o}``), ``rows`` (of a table: lists of labels or values).
 Only ``question`` must be there, and what says or finds its answers. ``"answers": []`` says that the graph has no
@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import from_json
 
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.dataclasses import replace
@@ -61,15 +60,14 @@ FORMATS = (
 """What can be read, for people."""
 
 _MAX_BYTES = 2**29  # the limit for a file of questions, unpacked: the largest known have 100 MB
-_QUESTIONS = (".jsonl", ".ndjson", ".json")
 
 
 def load(path: str | Path) -> Dataset:
     """Load the questions of a file, or of a folder with a graph and questions about it.
 
     The ending of a file tells its format. A question that cannot be used becomes a problem, and so does one with the id
-    of another. In a folder the graph is every RDF file called ``graph.*``, and the questions are in ``questions.jsonl``
-    or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if there is no
+    of another. In a folder the graph is every RDF file called ``graph.*``, the questions are in ``questions.jsonl``;
+    an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if there is no
     ``graph.*``, ``graph`` (one path or several, from the folder on).
 
     :raises InputError: if there is nothing, or no format is recognised.
@@ -88,7 +86,7 @@ def load(path: str | Path) -> Dataset:
 
 
 def _folder_dataset(folder: Path) -> Dataset:
-    names = [f"questions{suffix}{packed}" for suffix in _QUESTIONS for packed in ("", ".gz")]
+    names = ("questions.jsonl", "questions.jsonl.gz")
     file = next((folder / name for name in names if (folder / name).is_file()), None)
     if file is None:
         there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
@@ -136,23 +134,11 @@ def _file_dataset(path: Path) -> Dataset:
 
 def _entries_of(path: Path) -> Iterator[tuple[str, int, Any]]:
     """Yield the entries of a file, whose ending tells how it has them: place, number, and JSON or its text."""
-    suffix, text = Path(path.name.lower().removesuffix(".gz")).suffix, _file_text(path)
-    if suffix in {".jsonl", ".ndjson"}:
-        yield from ((f"{path}:{n}", n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
-        return
-    if suffix not in _QUESTIONS:
-        raise _unknown_format(path)
-    try:
-        data = from_json(text)
-    except ValueError as error:
-        raise _unknown_format(path, f" (not JSON: {error})") from error
-    if not isinstance(data, list):
-        raise DataError(f"{path}: no list of questions", hint=f"known: {'; '.join(FORMATS)}")
-    yield from ((f"{path}: question {n}", n, value) for n, value in enumerate(data, 1))
-
-
-def _unknown_format(path: Path, why: str = "") -> InputError:
-    return InputError(f"{path}: not a file of questions that kgsparql knows{why}", hint=f"known: {'; '.join(FORMATS)}")
+    if Path(path.name.lower().removesuffix(".gz")).suffix != ".jsonl":
+        raise InputError(f"{path}: not a file of questions", hint=f"known: {'; '.join(FORMATS)}")
+    for number, line in enumerate(_file_text(path).split("\n"), 1):
+        if line.strip():
+            yield f"{path}:{number}", number, line
 
 
 def _file_text(path: Path) -> str:

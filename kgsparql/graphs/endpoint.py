@@ -62,7 +62,7 @@ _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers may refuse a parameter that they do not know."""
 _TOLD = """
-    is_public needs_contact has_union text_search timeout_s concurrency pause_s requests_per_minute
+    is_public has_union text_search timeout_s concurrency pause_s requests_per_minute
     requests_without_contact errors_per_minute max_solutions chunk_size keep_s label_predicates noise external_ids
     elsewhere
 """.split()

@@ -65,8 +65,7 @@ class EndpointProfile:
     :param is_public: many share it: all graphs of a process take turns there, and errors count.
     :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
     :param quick_counts: it is asked how many there are of anything, however many that may be.
-    :param needs_contact: requests without a way to reach who sends them are refused.
-    :param manner: queries are posted as a form, posted as they are, or sent by GET where they fit in ``max_url`` bytes.
+    :param manner: queries are posted as a form, posted as they are, or sent by GET where they are short.
     :param chunk_size: terms of one ``VALUES`` block.
     :param max_solutions: a result of exactly so many may have been cut.
     :param timeout_s: how long the server lets a query run.
@@ -102,9 +101,7 @@ class EndpointProfile:
     is_public: bool = False
     has_many_labels: bool = False
     quick_counts: bool = False
-    needs_contact: bool = False
     manner: Manner = "POST"
-    max_url: int = 1_500
     chunk_size: int = 200
     max_solutions: int | None = None
     timeout_s: float | None = None

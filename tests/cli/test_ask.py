@@ -76,12 +76,6 @@ def test_who_asks_one_question_after_another_types_the_number_of_a_reading(run: 
     assert other["question"] == "7"  # no reading has it: it is a question
 
 
-def test_how_to_add_a_model_is_said_once_on_a_machine(run: Run) -> None:
-    asked = ("ask", BORN, "-k", NOBEL)
-    quiet, first, second = run(*asked, "-q"), run(*asked), run(*asked)
-    assert [("no language model" in one.stderr) for one in (quiet, first, second)] == [False, True, False]
-
-
 def test_trig_says_when(run: Run) -> None:
     asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q", "-vv")
     done = run(*asked)

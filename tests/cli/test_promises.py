@@ -100,7 +100,7 @@ def test_what_is_typed_and_gone_is_answered_by_what_to_do_instead(name: str, sai
     assert (done.exit_code, done.stderr.splitlines()) == (2, [f"error: {name} is gone: {said} [E_OPTION]"])
 
 
-@of_kind("variables", "files")
+@of_kind("files")
 def test_what_is_set_or_in_the_folder_and_gone_is_named_once_on_stderr(
     name: str, said: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,7 +108,6 @@ def test_what_is_set_or_in_the_folder_and_gone_is_named_once_on_stderr(
     monkeypatch.chdir(tmp_path / "below")
     monkeypatch.delenv("KGSPARQL_CONFIG", raising=False)
     (tmp_path / name).write_text("1")
-    monkeypatch.setenv(name.replace(".", "_"), "1")
     told = [line for line in run("schema").stderr.splitlines() if line.endswith(f" is not read any more: {said}")]
     assert len(told) == 1
     assert name in told[0]

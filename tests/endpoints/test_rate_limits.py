@@ -25,7 +25,7 @@ from tests.endpoints.faults import Fake, FaultServer, answering, http, results
 from tests.world import ROOT
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
-LONG = Query("long", ALL.text + " #" + "x" * 1500)
+LONG = Query("long", ALL.text + " #" + "x" * 8000)
 BY_GET = EndpointProfile(manner="GET", has_union=True)
 
 

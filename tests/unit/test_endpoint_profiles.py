@@ -104,7 +104,7 @@ def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
     for name in ("noise", "label_predicates", "predicate_label_links", "type_predicates", "degree_predicate"):
         assert getattr(other, name) == getattr(wikidata, name) != getattr(UNKNOWN, name)
     assert (other.external_ids, other.has_many_labels) == (True, True)
-    assert (other.text_search, other.needs_contact, other.errors_per_minute) == ("ql:has-word", False, None)
+    assert (other.text_search, other.errors_per_minute) == ("ql:has-word", None)
 
 
 def test_every_profile_that_is_shipped_says_where_it_is_from_and_no_noise_is_known_anyway() -> None:
@@ -275,5 +275,5 @@ def test_the_page_shows_a_profile_and_names_every_alias(file: Path) -> None:
 def test_a_table_fills_every_field(file: Path) -> None:
     shown = {key for table in tomllib.loads(SHIPPED.read_text("utf-8")).values() for key in table}
     assert {field.name for field in fields(EndpointProfile)} - shown <= {
-        "aliases", "post", "max_url", "pause_s", "token_env", "headers", "needs_contact", "linker_prefix",
+        "aliases", "pause_s", "token_env", "headers",
     }  # fmt: skip

@@ -306,19 +306,14 @@ def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:
         assert retry_after_s({"retry-after": value, "date": "Wed, 21 Oct 2015 07:28:10 GMT"}) == wait_s
 
 
-def test_an_endpoint_that_wants_to_know_who_asks_is_not_asked_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = asked_of(EndpointProfile(needs_contact=True), GOOD)
-    assert f"export {CONTACT_VARIABLE}=" in ask.refused(OptionError).hint
-    assert ask.server.asked == []
-    monkeypatch.setenv(CONTACT_VARIABLE, "me@example.org")
-    assert ask() is GOOD
+def test_a_contact_is_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     for contact in ("me@example.org", "mailto:me@example.org", "https://example.org/me?a=1"):
         monkeypatch.setenv(CONTACT_VARIABLE, f" {contact} ")
-        assert checked_contact("http://e.org/", needed=True) == contact
+        assert checked_contact() == contact
     for contact in ("me", "me@", "a b@example.org", "me@example.org\r\nX: y", "x@é.org", "a(b@e.org"):
         monkeypatch.setenv(CONTACT_VARIABLE, contact)
         with pytest.raises(OptionError, match=CONTACT_VARIABLE):
-            checked_contact("http://e.org/", needed=False)
+            checked_contact()
 
 
 def test_no_more_requests_a_minute_than_are_taken_also_by_the_next_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,15 +150,11 @@ class Sender(Protocol):
         """Get the reply to a request, whatever its status."""
 
 
-def checked_contact(url: str, *, needed: bool) -> str:
+def checked_contact() -> str:
     """Read the e-mail address or URL in :data:`CONTACT_VARIABLE`; empty without one."""
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
-    message = ""
     if contact and not _CONTACT.fullmatch(contact):
         message = f"{CONTACT_VARIABLE}: {printable(contact, 60)!r} is neither an e-mail address nor a URL"
-    elif needed and not contact:
-        message = f"{url} is asked only by those who say how they can be reached"
-    if message:
         raise OptionError(message, hint=f"{GIVE_CONTACT} (or the URL of a page about you)")
     return contact
 
@@ -180,7 +176,7 @@ def built_request(
     """Build the HTTP request by SPARQLWrapper, whose public ``query`` sends without our deadline, cancel and bounds."""
     from SPARQLWrapper import SPARQLWrapper  # 110 ms with what it imports
 
-    wrapper = SPARQLWrapper(url, agent=user_agent(checked_contact(request.url, needed=request.profile.needs_contact)))
+    wrapper = SPARQLWrapper(url, agent=user_agent(checked_contact()))
     wrapper.setOnlyConneg(True)
     for name, value in (("Accept", accept or ACCEPT[request.form]), *address.headers):
         wrapper.addCustomHttpHeader(name, value)

@@ -119,7 +119,7 @@ class RateLimiter:
     def pace(self, request: SparqlRequest) -> tuple[float, str]:
         """Tell for how many seconds there have been enough requests for a minute, and how many those are."""
         most, why = request.profile.requests_per_minute, ""
-        if request.profile.requests_without_contact and not checked_contact(request.url, needed=False):
+        if request.profile.requests_without_contact and not checked_contact():
             most, why = request.profile.requests_without_contact, f" of who names no contact ({GIVE_CONTACT})"
         if most is None or len(self._sent) < most:
             return -math.inf, ""
@@ -233,7 +233,7 @@ MAX_TRIES = 3
 _TYPE_REFUSED = re.compile(rb"output format|not acceptable|media.?type", re.IGNORECASE)
 _OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
 _MANNERS = ("POST", "POSTDIRECTLY", "GET")
-_MAX_URL = 8_000  # bytes of the longest URL that is sent, where the profile does not say it
+_MAX_URL = 8_000  # bytes of the longest URL that is sent
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DESCRIPTION_BYTES = 2**21  # and of the reply of a linker
 _FIRST_PAUSE_S = 0.25
@@ -262,7 +262,7 @@ class RateLimitedSender:
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status; the last one, where it was sent again."""
-        checked_contact(request.url, needed=request.profile.needs_contact)
+        checked_contact()
         if request.sent is not None:
             request.sent()
         limiter = self.limiter or rate_limiter_of(Address.parse(request.url).server)
@@ -403,8 +403,7 @@ class HttpSender:
         build = partial(built_request, self._address, self._address.target, request, accept=accept)
         is_get = manner == "GET"
         http = build(manner if request.text else "GET", deadline - began)
-        most = request.profile.max_url if request.profile.manner == "GET" else _MAX_URL
-        if is_get and request.text and len(http.url) > most:
+        if is_get and request.text and len(http.url) > _MAX_URL:
             http = build("POST", deadline - began)
         http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
         http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
