@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 import sys
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path as _Path  # `kgsparql.Path` is one of a graph
 from typing import Any
 
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="ascii")
+_STUB = _Path(__file__).with_suffix(".pyi").read_text(encoding="ascii")
 _HOME = {name: module for module, name in re.findall(r"from (\S+) import \w+ as (\w+)", _STUB)}
 """The module of each public name."""
 

@@ -19,13 +19,13 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, LimitError, OptionError, UnreachableError
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.writing import in_words
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Term, iris_in, printable
-from kgsparql.rdf.vocabulary import ASKED_OF_ONTOLOGIES, DESCRIPTIONS, LABELS, OF_ONTOLOGIES, RDF_TYPE, TAXONOMY
+from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.gaps import Gap
 
 MOST_CHOICES = 3
@@ -112,13 +112,39 @@ def _followed(found: Retrieval | None, seen: set[object], session: Session) -> L
     if made is None or not (terms := shown_terms(made)) or terms in seen:
         return None
     plan = _plan_of(made)
-    choice = None if plan is None or _is_odd(plan, terms, session) else _choice_of(made, plan, terms, session)
-    if choice is None or choice.reading in seen:
+    if plan is None or _is_odd(plan, terms, session):
+        return None
+    if (choice := _choice_of(made, plan, terms, session)).reading in seen:
         return None
     seen.update((terms, choice.reading))
     is_judged = made.computed is not None or made.is_judged
     left = made.gaps if is_judged else gaps(session, made)
-    return None if any(gap.code == "kind" for gap in left) else LikelyReading(choice, made, left)
+    likely = LikelyReading(choice, made, left)
+    return None if any(gap.code == "kind" for gap in left) or _says_nothing(likely, plan, session) else likely
+
+
+def _says_nothing(one: LikelyReading, plan: a.Plan, session: Session) -> bool:
+    """Tell whether a reading has nothing of what is asked but names: of a price, where the graph knows none.
+
+    Nor is it of the class that is asked for. A verb that may be any relation, as *serves*, is no such word.
+    """
+    asked, words, noun = (
+        session.asked,
+        {gap.words.lower() for gap in one.gaps if gap.code in {"word", "name"}},
+        {*session.asked.noun},
+    )
+    named = {p for link in session.links for p in asked.read.positions_between(*link.mention.place)}
+    telling = {p for piece in asked.pieces for p in piece if asked.tells(p)} - named
+    left = {p for p in telling if asked.texts[p] in words}
+    if noun & left and any(own.classes and noun.intersection(own.span) for own in asked.read.chunks):
+        return True
+    is_value = any(word in text.lower() for word in words for text in one.choice.first)  # active: inactive
+    verbs = {p for own in asked.relations for p in own.verb if asked.texts[p] not in asked.language.auxiliaries}
+    sorts = roots_of(asked.language.sorts.get(asked.sort, ()))
+    kinds = session.labels.shared_types([[*shown_terms(one.found)][:_FIRST]])[0]
+    is_verb = (telling <= noun and verbs) or (telling <= verbs and not sorts.isdisjoint(roots_of(kinds)))
+    is_kind = terms_in(plan).intersection(TAXONOMY) and not asked.language.kinds.isdisjoint(asked.texts)
+    return 0 < len(telling) == len(left) and not (is_kind or is_verb or is_value)
 
 
 def _of_best_path(found: Retrieval, session: Session) -> Retrieval:
@@ -152,10 +178,6 @@ def _is_odd(plan: a.Plan, terms: Collection[Term], session: Session) -> bool:
         return True  # so many things as were named
     is_shared = not session.asked.language.others.isdisjoint(session.asked.read.texts)
     ways = [part.path.steps for part in parts(plan) if hasattr(part, "path")]
-    gone = {step.predicate for way in ways for step in way} - ASKED_OF_ONTOLOGIES - {RDF_TYPE, *LABELS, *DESCRIPTIONS}
-    defining = (one for one in gone if one.value.startswith(OF_ONTOLOGIES))
-    if any(roots.keys().isdisjoint(session.label_fit.label_roots(one)) for one in defining):
-        return True  # over what a term is defined by, of which no word speaks
     steps = [pair for way in ways for pair in pairwise(way)]
     again = [one.predicate for one, other in steps if one == other or (other.inverts(one) and not is_shared)]
     again = [one for one in again if one not in TAXONOMY]

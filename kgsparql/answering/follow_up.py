@@ -18,7 +18,7 @@ from kgsparql.answering.plan_question import common_profiler, translate
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.english_forms import is_past_form, plural
+from kgsparql.linking.english_forms import is_past_form, is_person, plural
 from kgsparql.linking.words import roots_of, tokens
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import Those
@@ -240,10 +240,15 @@ class _Completion:
         text = begun[len(opening) :].lstrip(" ,") if opening else question
         bare = text.rstrip(" ?.!¿¡").lstrip("¿¡ ")
         filled = self._with_names(text)
-        if opening and filled.taken and _OF_SOMETHING.match(self.before.question):  # and its homepage?
+        begins = bare.lower().partition(" ")[0]
+        is_things = self.language == "en" and begins in self.rules.possessives and not is_person(bare)
+        if opening and filled.taken and (is_things or _OF_SOMETHING.match(self.before.question)):  # and its homepage?
             return replace(filled, text=f"What is {filled.text.rstrip(' ?.!')}?")
-        begins = opening and not self._is_several(bare.lower().partition(" ")[0], bare)
-        if begins and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None:
+        if (
+            opening
+            and not self._is_several(begins, bare)
+            and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None
+        ):
             return replace(made, taken=(*filled.taken, *made.taken))
         if filled.taken:
             return filled

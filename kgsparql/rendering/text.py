@@ -126,11 +126,10 @@ def cost_parts(usage: Mapping[str, Any], say: Callable[[str], str] = str) -> lis
     """Say what a question took."""
     before = " " + say("({} more to prepare)").format(f"{usage['prepared']:,}") if usage.get("prepared") else ""
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
-    kept = f" ({counted(cached, 'kept reply', 'kept replies')})" if cached and calls else ""
+    kept = f" ({counted(cached, 'kept reply', 'kept replies')})" if cached else ""
     parts = [counted(usage.get("queries", 0), say("query"), say("queries")) + before]
-    parts.append(counted(calls, say("model call"), say("model calls")) + kept)
     if calls:
-        parts.append(f"{usage.get('tokens', 0):,} tokens")
+        parts += [counted(calls, say("model call"), say("model calls")) + kept, f"{usage.get('tokens', 0):,} tokens"]
     return parts if usage.get("seconds") is None else [*parts, f"{usage['seconds']:.2f} s"]
 
 
@@ -163,13 +162,9 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     Of an answer in doubt these are the readings to choose from, and what a limit cut off; of a sure one what it rests
     on. ``verbose`` adds what else was found.
     """
-    if answer.choices:
-        yield printable(answer.text.partition("\n")[0], _MOST_ANSWER)
-        yield from _choice_lines(answer)
-    else:
-        yield from _first_lines(answer)
+    yield from _first_lines(answer)
     sections = [("Notes", _note_lines(answer, verbose=verbose))]
-    if verbose or not answer.choices:
+    if verbose or not _is_doubt(answer):
         sections = [*_found_sections(answer, verbose=verbose, told_graphs=told_graphs), *sections]
     for heading, lines in sections:
         yield from ("", answer.say(heading), *lines) if lines else ()
@@ -177,12 +172,6 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     links = () if answer.choices and not verbose else _link_lines(answer)
     yield from (f"{'' if at else answer.say('Linked'):<6}  {line}" for at, line in enumerate(links))
     yield _cost_line(answer, verbose=verbose)
-
-
-def _choice_lines(answer: Answer) -> Iterator[str]:
-    for number, one in enumerate(answer.choices, 1):
-        yield from (f"{number:>4}  {printable(one.reading, _MOST_NOTE)}", f"      = {_choice_outcome(one, answer)}")
-    yield f"      ({answer.say('--reading 1 asks for the first of these')})"
 
 
 def _choice_outcome(one: ReadingChoice, answer: Answer) -> str:
@@ -223,20 +212,32 @@ def model_outcome(draft: Answer, answer: Answer) -> str:
     return next(doubts, f"{printable(answer.model, 80)} agrees.")
 
 
+def _is_doubt(answer: Answer) -> bool:
+    return bool(answer.choices) or (answer.is_ranked and bool(answer.gaps))
+
+
 def _first_lines(answer: Answer) -> Iterator[str]:
-    """Yield the answer; where nobody chose, what keeps it from being one, and what the best reading leads to."""
-    if not answer.is_ranked or not answer.best:
-        yield from _lines_with_table(answer)
-        return
-    if answer.gaps:
+    """Yield the answer, by rank where nobody chose; or the doubt, and the readings to choose from."""
+    if _is_doubt(answer):
         yield printable(answer.text.partition("\n")[0], _MOST_ANSWER)
-    more = more_text(answer.best[LISTED:], answer.evidence, answer.say)
-    listed = "; ".join([*map(_answer_name, answer.best[:LISTED]), *([more] if more else [])])
-    nearest, markers = f"{answer.say('Nearest')}: " if answer.gaps else "", ", ".join(answer.cited)
-    yield f"{nearest}{printable(listed, _MOST_ANSWER)}  [{markers}]"
-    is_likely = answer.confidence and not answer.gaps
-    likely = [answer.say("{} % likely to be right").format(f"{100 * answer.confidence:.0f}")] * bool(is_likely)
-    yield f"({'; '.join([answer.say(_BY_RANK), *likely])})"
+        for number, one in enumerate(answer.choices, 1):
+            yield from (f"{number:>4}  {printable(one.reading, _MOST_NOTE)}", f"      = {_choice_outcome(one, answer)}")
+        more = (
+            "--reading 1 asks for the first of these"
+            if answer.choices
+            else "-v shows what was found, which is not likely"
+        )
+        yield f"      ({answer.say(more)})"
+    elif answer.is_ranked and answer.best:
+        more = more_text(answer.best[LISTED:], answer.evidence, answer.say)
+        listed = "; ".join([*map(_answer_name, answer.best[:LISTED]), *([more] if more else [])])
+        yield f"{printable(listed, _MOST_ANSWER)}  [{', '.join(answer.cited)}]"
+        likely = [answer.say("{} % likely to be right").format(f"{100 * answer.confidence:.0f}")] * bool(
+            answer.confidence
+        )
+        yield f"({'; '.join([answer.say(_BY_RANK), *likely])})"
+    else:
+        yield from _lines_with_table(answer)
 
 
 def _lines_with_table(answer: Answer) -> Iterator[str]:

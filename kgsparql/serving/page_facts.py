@@ -150,7 +150,7 @@ class Completions:
             (
                 row.key[at:],
                 _KIND * (row.kind == "entity") - _WHOLE * (at == 0) - min(row.degree, _KIND - 1),
-                number,
+                (row.role != "label", number),
                 row,
             )
             for number, row in enumerate(rows)
@@ -162,7 +162,7 @@ class Completions:
         """Complete the last words of a text, as many as begin a name together: from where on, and the names."""
         for start, written in beginnings(text):
             first, last = (bisect_left(self._words, (end,)) for end in (written, f"{written}\U0010ffff"))
-            best = nsmallest(_MOST_COMPARED, self._words[first:last], key=itemgetter(1))
+            best = nsmallest(_MOST_COMPARED, self._words[first:last], key=itemgetter(1, 2))
             if named := {row.iri: row for *_, row in reversed(best)}:
                 return start, list(reversed(named.values()))[:limit]
         return len(text), []
@@ -291,6 +291,8 @@ def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: Json) -> Pla
     Of a doubt it may be one that is only near it, which the run then says.
     """
     answer = run.get("answer", {})
+    if answer.get("gaps") and not answer.get("choices"):
+        return None  # nothing that was found is likely
     if (computed := answer.get("computed")) is not None:
         return read_plan_file(computed["plan"])
     if "plan" not in run:

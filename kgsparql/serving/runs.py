@@ -213,7 +213,6 @@ def run_words(run: Json) -> Json:
     notes = [note for note in answer["notes"] if note["code"] not in aside and note["text"] not in gaps]
     left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
     wrote = f"chosen by {model}" if (model := answer["model"]) else "no language model"
-    by = ["the best reading by rank"] if answer["is_ranked"] else []
     drawing = run.get("drawing") or {}
     return {
         "drawing": drawing if "view" in drawing else None,  # 0.2 drew in the page
@@ -221,7 +220,7 @@ def run_words(run: Json) -> Json:
         "notes": [without_commands(note["text"]) for note in notes],
         "outcome": without_commands(run.get("outcome", "")),
         "likely": f"{answer['confidence']:.0%} likely" if answer.get("confidence") else "",
-        "meter": " · ".join([*by, wrote, *cost_parts(answer["usage"]), *left]),
+        "meter": " · ".join([wrote, *cost_parts(answer["usage"]), *left]),
     }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, addr
     ask(SPOUSE)
     assert page.inner_text(".names li bdi") == "Pierre Curie"
     assert "Marie Curie —spouse→ Pierre Curie" in page.inner_text(".evidence .piece")
-    assert page.locator(".evidence .checked").all_inner_texts()[0] == "✓ found again"
+    assert page.locator(".evidence .checked").all_inner_texts()[0] == "✓ found in the graph"
     page.wait_for_selector(".canvas .node")
     page.hover(".names button.marker >> nth=0")  # its nodes light up, and its row alone
     page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes")
@@ -113,7 +113,7 @@ def test_errors_say_who_failed_and_what_to_do(page: Page, address: str, trouble:
     page.fill("#question", "???")
     page.keyboard.press("Enter")
     page.wait_for_selector("#trouble:not([hidden])")
-    assert page.inner_text("#trouble").startswith("the question is empty")
+    assert page.inner_text("#trouble").startswith("The question is empty.")
     page.goto(f"{address}runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
     page.wait_for_selector("#trouble:not([hidden])")
     assert "no such run" in page.inner_text("#trouble")
@@ -222,9 +222,9 @@ def test_results_of_each_form_and_what_is_wrong_with_a_query(page: Page, address
     page.wait_for_selector("#sparql >> text=Stopped.")
     assert run(page, "ASK { }").startswith("true")
     for query, says, hint in (
-        ("SELECT {", "line 1:8: { is never closed", ""),
-        ("DELETE WHERE { ?s ?p ?o }", "DELETE is not run here", "only SELECT, ASK"),
-        ("# " + "x" * 4_000_000, "is larger than", "send less"),
+        ("SELECT {", "Line 1:8: { is never closed", ""),
+        ("DELETE WHERE { ?s ?p ?o }", "DELETE is not run here", "Only SELECT, ASK"),
+        ("# " + "x" * 4_000_000, "is larger than", "Send less"),
     ):
         shown = run(page, query)
         message = page.inner_text("#sparql .trouble strong")

@@ -126,17 +126,15 @@ def test_words_of_a_question_are_those_that_were_asked(nobel: kgsparql.Knowledge
     assert unknown.gaps[0].words == "Briefmarken"
 
 
-ENGLISH = re.compile(
-    r"\b(Evidence|Notes|Linked|Answers|Nearest|more|likely|asks|checked|triples?|queries|calls|item|found)\b"
-)
+ENGLISH = re.compile(r"\b(Evidence|Notes|Linked|Answers|more|likely|asks|checked|triples?|queries|calls|item|found)\b")
 
 
 @pytest.mark.parametrize(("question", "around"), [
     ("Wo wurde Marie Curie geboren?", "zu 97 % wahrscheinlich richtig"),
-    ("Welche Briefmarken hat Niels Bohr?", "--reading 1 fragt nach der ersten davon"),
+    ("Wo wurde Bragg geboren?", "--reading 1 fragt nach der ersten davon"),
     ("Quels timbres a Niels Bohr ?", "incertain · 1 citation vérifiée(s)"), ("Où est née Marie Curie ?", "Preuves"),
     ("¿Dónde nació Marie Curie?", "hallada(s) de nuevo"),
-    ("¿Qué sellos tiene Niels Bohr?", "Niels Bohr —date of birth→ ?"),
+    ("¿Qué sellos tiene Niels Bohr?", "(-v muestra lo que se encontró, que no es probable)"),
 ])  # fmt: skip
 def test_what_stands_around_an_answer_is_in_the_language_of_the_question(
     nobel: kgsparql.KnowledgeBase, question: str, around: str

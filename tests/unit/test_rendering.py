@@ -89,7 +89,7 @@ def test_the_last_line_counts_what_was_cited_and_what_was_found() -> None:
     for made, says in (
         (answer(), whole),
         (answer(evidence=half), "answered · 0 of 1 citation checked · 1 of 2 triples found again · 1 query"),
-        (nothing, "no_entity · 2 queries · 0 model calls"),
+        (nothing, "no_entity · 2 queries"),
     ):
         assert says in lines(made)[-1]
 
@@ -168,7 +168,7 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_only_if_t
     assert "Friend 8" in render(made, "text", verbose=1)
     gap = Gap("operation", "how many", "what 'how many' asks for is not computed")
     made = replace(ranked(gaps=(gap,)), text=f"No sure answer: {gap.text}\nRanked candidates", status="partial")
-    assert lines(made)[:2] == [f"No sure answer: {gap.text}", "Nearest: Friend 0; Friend 1  [P1]"]
+    assert lines(made)[:2] == [f"No sure answer: {gap.text}", "      (-v shows what was found, which is not likely)"]
 
 
 def test_a_doubt_is_shown_as_the_readings_to_choose_from() -> None:

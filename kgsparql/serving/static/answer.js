@@ -40,16 +40,14 @@ const folded = (title, ...inside) => (title ? el("details", {}, el("summary", {}
 
 const parted = ({ answers }) => [true, false].map((isBest) => answers.filter((one) => one.best === isBest));
 
-const asides = (said) => said.filter((line) => line.is_aside);
-
 function sure(run, acts, marks) {
   const { answer, said } = run;
   const [best, others] = parted(answer);
   const isValue = answer.value !== null;
-  if (answer.type === "table") return [tableOf(run), spoken(asides(said), marks)];
+  if (answer.type === "table") return [tableOf(run), spoken(said.filter((line) => line.is_aside), marks)];
   if (isValue) return [valueLine(said[0], marks), spoken(said.slice(1), marks)];
   if (answer.grounding !== "graph" || !best.length) return written(run, acts, marks);
-  return [best.length > NAMED ? tableOfNames(answer, best, acts) : names(best, acts, marks), answer.computed && spoken(asides(said), marks), further(others, acts, marks)];
+  return [best.length > NAMED ? tableOfNames(answer, best, acts) : names(best, acts, marks), answer.computed && spoken(said.filter((line) => line.is_aside), marks), further(others, acts, marks)];
 }
 
 /** What keeps it from being an answer, and what else may be asked. */
@@ -130,8 +128,8 @@ const shownTable = (columns, rows, all, isCut) => longTable("Answer", columns, r
   more: rows.length < all || isCut ? `The first ${number(rows.length)} of ${count(all, "row")}${isCut ? " and more" : ""}; the query has all` : "" });
 
 /** What a computed answer rests on: what comes next to the best, and of how many. */
-function basis({ compared, facts, all_facts: areAll, plan }) {
+function basis({ compared, facts, all_facts: areAll }) {
   const next = compared?.next.map(({ item, value }) => `${item.label}${value ? ` (${value.label})` : ""}`).join("; ");
   const parts = [next && `next: ${next}`, compared?.size && `of ${compared.size}`, facts && `${areAll ? "" : "more than "}${count(facts, "fact")}`].filter(Boolean);
-  return folded(parts.join(" · ") || "How it was computed", el("pre", { tabindex: 0 }, JSON.stringify(plan, null, 2)));
+  return parts.length > 0 && el("p", { class: "how" }, parts.join(" · "));
 }

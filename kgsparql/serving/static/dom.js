@@ -42,8 +42,10 @@ export const count = (value, one, several = `${one}s`) => `${number(value)} ${va
 
 export const button = (text, onclick, more = "") => el("button", { type: "button", class: `small ${more}`, onclick }, text);
 
-/** Who failed, and what to do. */
-export const troubleOf = (error) => el("span", { class: "trouble", role: "alert" }, el("strong", {}, error.message), error.hint ? ` ${error.hint}` : "");
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+
+/** What is wrong, and what to do. */
+export const troubleOf = (error) => el("span", { class: "trouble", role: "alert" }, el("strong", {}, sentence(error.message)), error.hint ? ` ${sentence(error.hint)}` : "");
 
 /** Copies what `text` gives when it is clicked. */
 export const copyButton = (text) => button("Copy", async ({ target }) => {

@@ -16,7 +16,7 @@ export function evidencePart({ answer }, light) {
 function piece(item, light, answer) {
   const facts = item.triples.length && item.kind !== "passage" ? triples(item.triples) : el("p", {}, item.text);
   const states = new Set(item.triples.map((one) => one.verified));
-  const checked = !item.triples.length ? "" : states.has(false) ? "✗ not found" : states.has(null) ? "– not checkable" : "✓ found again";
+  const checked = !item.triples.length ? "" : states.has(false) ? "✗ not found" : states.has(null) ? "– not checkable" : "✓ found in the graph";
   return el("li", { class: "piece", data: { markers: item.marker }, onmouseenter: () => light([item.marker]), onmouseleave: () => light([]) },
     el("p", { class: "head quiet" }, el("span", { class: "marker" }, item.marker), " ", el("span", { class: "checked" }, checked)),
     facts, item.cuts.map((cut) => el("p", { class: "note" }, cut)), item.query && queryPart(item.marker, item.query));
