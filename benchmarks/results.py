@@ -132,7 +132,6 @@ def bundled(work: Path) -> Path:
     folder.mkdir(exist_ok=True)
     for name, file in (("graph.ttl", "nobel.ttl"), ("questions.jsonl", "nobel_questions.jsonl")):
         (folder / name).write_bytes((ROOT / "fixtures" / file).read_bytes())
-    (folder / "dataset.json").write_text(json.dumps({"name": "nobel_bundled", "licence": "CC0-1.0"}), encoding="utf-8")
     return folder
 
 
@@ -155,11 +154,10 @@ def run_of(one: Set, folder: Path, work: Path, *, limit: int | None) -> Run:
 def section(one: Set, run: Run) -> Iterator[str]:
     """One set: what it is, then a table."""
     config = run.config
-    licence = config["dataset"]["licence"] or "no licence information in its files"
     yield f"## {one.name}"
     yield ""
     triples = f"{config['graph']['triples']:,} triples" if config["graph"]["triples"] else "an endpoint"
-    yield f"{one.about} {config['questions']:,} questions, {triples}; {licence}; ranked with {config['embedder']}."
+    yield f"{one.about} {config['questions']:,} questions, {triples}; ranked with {config['embedder']}."
     (found,) = compare([run], metrics=[*QUALITY, *TRIPLES, *RELIABILITY, "queries"])
     yield ""
     yield from table(found)

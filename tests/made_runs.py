@@ -71,7 +71,7 @@ def made_run(
     """A run with the records of each method."""
     config = {
         "versions": {"kgsparql": "0.1.0"}, "python": "3.11.9",
-        "dataset": {"name": dataset, "source": "made by hand", "licence": "", "sha256": ""},
+        "dataset": {"name": dataset, "sha256": ""},
         "graph": {"name": "films.ttl", "fingerprint": "f" * 16, "triples": 100},
         "questions": len(questions), "limit": None,
         "methods": [{"label": label, "options": {"max_hops": 3}} for label in records],

@@ -30,14 +30,12 @@ _MAX_PROBLEMS = 5
 def _opened_dataset(dataset: str, graph: GraphOptions, asked: RunOptions) -> tuple[Dataset, GraphOptions]:
     """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
 
-    The licence, and what could not be read of the dataset, are shown on stderr.
+    What could not be read of the dataset is shown on stderr.
     """
     from kgsparql.evaluation.datasets import load, sample
 
     loaded = load(dataset)
-    licence = loaded.licence or "no licence information: check before you publish anything made with it"
-    source = f" · {loaded.source}" if loaded.source else ""
-    graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
+    graph.say(f"{loaded.name}: {len(loaded.questions):,} questions")
     problems = [f"  {printable(problem, 300)}" for problem in loaded.problems]
     graph.say("\n".join(c.most_lines(problems, _MAX_PROBLEMS, "  … and {}: run.json lists them")))
     drawn = replace(loaded, questions=sample(loaded.questions, asked.limit, asked.seed))

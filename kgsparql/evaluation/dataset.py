@@ -124,19 +124,15 @@ class Problem:
 
 @frozen(kw_only=True)
 class Dataset:
-    """Questions, and where they are from.
+    """Questions, and the graph that they are about.
 
     :param name: short, for tables.
-    :param source: who published it and where, as far as its files or its format say.
-    :param licence: empty where the files say none, which whoever uses it should know.
     :param graph: files that the questions are about, beside them; empty if the user must name a graph.
     :param problems: what of the files could not be read.
     """
 
     name: str
     questions: tuple[Question, ...]
-    source: str = ""
-    licence: str = ""
     graph: tuple[Path, ...] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
 

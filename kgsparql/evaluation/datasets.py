@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.dataclasses import replace
@@ -66,9 +66,7 @@ def load(path: str | Path) -> Dataset:
     """Load the questions of a file, or of a folder with a graph and questions about it.
 
     The ending of a file tells its format. A question that cannot be used becomes a problem, and so does one with the id
-    of another. In a folder the graph is every RDF file called ``graph.*``, the questions are in ``questions.jsonl``;
-    an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if there is no
-    ``graph.*``, ``graph`` (one path or several, from the folder on).
+    of another. In a folder the graph is every RDF file called ``graph.*``, the questions are in ``questions.jsonl``.
 
     :raises InputError: if there is nothing, or no format is recognised.
     :raises DataError: if the file is malformed, or none of its questions can be used.
@@ -91,19 +89,8 @@ def _folder_dataset(folder: Path) -> Dataset:
     if file is None:
         there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
         raise InputError(f"{folder}: no questions.jsonl in this folder", hint=f"there is: {there}")
-    description = folder / "dataset.json"
-    try:
-        about = Folder.model_validate_json(_file_text(description)) if description.is_file() else Folder()
-    except ValidationError as error:
-        raise DataError(
-            f"{description}: {why_invalid(error)}",
-            hint="name, source, licence; graph: one path or a list of them, from the folder on",
-        ) from error
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
-    graph = graph or [Path(os.path.normpath(folder / name)) for name in about.graph]
-    found = _file_dataset(file)
-    name = printable(about.name, 60) or found.name
-    return replace(found, name=name, source=about.source, licence=about.licence, graph=tuple(graph))
+    return replace(_file_dataset(file), graph=tuple(graph))
 
 
 def _file_dataset(path: Path) -> Dataset:
@@ -271,17 +258,6 @@ class _WithoutNulls(BaseModel):
     """JSON object in which ``null`` stands for something that is not there."""
 
     _without_nulls = model_validator(mode="before")(_without_nulls)
-
-
-class Folder(_WithoutNulls):
-    """What ``dataset.json`` says of the questions beside it."""
-
-    name: str = ""
-    source: str = ""
-    licence: Annotated[str, Field(validation_alias=AliasChoices("licence", "license"))] = ""
-    graph: Annotated[
-        list[Annotated[str, Field(min_length=1)]], BeforeValidator(lambda own: [own] if isinstance(own, str) else own)
-    ] = []
 
 
 def question_of(value: Any, number: int) -> Question:

@@ -91,7 +91,7 @@ def configuration(dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sam
         "versions": {name: version(name) for name in ("kgsparql", "pyoxigraph")},
         "python": platform.python_version(),
         "dataset": {
-            "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
+            "name": dataset.name,
             "sha256": digest_of([one.to_json() for one in dataset.questions]),
             "questions_sha256": digest_of([one.to_json() for one in plan.questions]),
         },

@@ -50,7 +50,7 @@ def written(tmp_path: Path) -> Any:
 
 def test_a_folder_with_its_graph_what_it_says_of_itself_and_gold_answers_of_each_kind() -> None:
     dataset = load(DATASETS / "rivers")
-    assert (dataset.name, dataset.source, dataset.licence) == ("rivers", "the tests of kgsparql", "CC0-1.0")
+    assert dataset.name == "rivers"
     assert dataset.graph == (DATASETS / "rivers" / "graph.ttl",)
     assert [question.id for question in dataset.questions] == [f"r{n}" for n in range(1, 9)]
     assert dataset.problems == ()
@@ -77,7 +77,7 @@ def test_our_format_is_lines(written: Any) -> None:
     for name in ("a.jsonl", "a.jsonl.gz"):
         dataset = written(gzip.compress(content) if name.endswith("gz") else content, name)
         assert [question.id for question in dataset.questions] == ["a", "b"], name
-        assert (dataset.name, dataset.licence, dataset.graph) == ("a", "", ())
+        assert (dataset.name, dataset.graph) == ("a", ())
 
 
 def test_texts_are_cleaned_and_only_line_feeds_end_lines(written: Any) -> None:
@@ -149,7 +149,7 @@ def test_what_is_no_format_is_refused_with_those_that_are(written: Any) -> None:
     assert "JSON Lines" in caught.value.hint
 
 
-def test_a_folder_has_questions_and_the_graph_that_is_named_so_or_that_it_names(tmp_path: Path) -> None:
+def test_a_folder_has_questions_and_the_graph_that_is_named_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no questions\.jsonl") as caught:
         load(DATASETS)
     assert "sparql_only.jsonl" in caught.value.hint
@@ -157,14 +157,6 @@ def test_a_folder_has_questions_and_the_graph_that_is_named_so_or_that_it_names(
         with pytest.raises(InputError, match="no such file"):
             load(absent)
     (tmp_path / "questions.jsonl").write_text(lines(entry()), encoding="utf-8")
-    about = tmp_path / "dataset.json"
-    for broken in ("[]", "{", '{"graph": 7}', '{"graph": [""]}'):
-        about.write_text(broken, encoding="utf-8")
-        with pytest.raises(DataError, match=r"dataset\.json"):
-            load(tmp_path)
-    about.write_text('{"graph": "../data.ttl", "license": "MIT"}', encoding="utf-8")
-    dataset = load(tmp_path)
-    assert (dataset.graph, dataset.licence, dataset.name) == ((tmp_path.parent / "data.ttl",), "MIT", tmp_path.name)
     for name in ("graph.nt.gz", "graph_literals.nt.gz", "graph.txt", "other.ttl"):
         (tmp_path / name).write_bytes(b"")
     assert load(tmp_path).graph == (tmp_path / "graph.nt.gz",)
