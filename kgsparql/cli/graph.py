@@ -27,26 +27,25 @@ _MIN_SHARE_OF_BEST = 1 / 4  # a label without any of the words is shown only fro
 @c.command
 def load(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="RDF files, directories of them, or -.")],
-    store: Annotated[Path, c.option("--store DIR", "The store; made if it is not there.")],
+    store: Annotated[Path, c.option("--store DIR", "The store that is made.")],
     graph: Annotated[bool, c.option("--graph", "Give each file its own named graph.")] = False,
     graph_iri: Annotated[str | None, c.option("--graph-iri IRI", "The same for one file, with this name.")] = None,
     *,
     told: c.MessageOptions,
     how: FileOptions,
 ) -> None:
-    """Load RDF files into a store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
+    """Load RDF files into a new store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
     from kgsparql.graphs.files import left_out, note_on_size, rdf_files
     from kgsparql.graphs.stores import load_store
 
     if note := note_on_size(found for file in files for found in rdf_files(file)):
         told.say(note)
     with c.Progress(quiet=told.quiet) as shown:
-        report = load_store(files, store, graph=graph_iri or (graph or None), progress=shown, **how.reading)
+        loaded = load_store(files, store, graph=graph_iri or (graph or None), progress=shown, **how.reading)
     lines = [*filter(None, map(left_out, files))]
-    for source in report.loaded:
+    for source in loaded:
         skipped = f", {counted(source.skipped, 'bad statement')} skipped (first: {source.first_skipped})"
         lines.append(f"loaded {source.source}: {source.triples:,} triples{skipped if source.skipped else ''}")
-    lines += [f"unchanged {name}" for name in report.unchanged]
     for line in [*lines, f'ask it: kgsparql ask "…" -k {shlex.quote(str(store))}']:
         told.say(printable(line, 2_000))
 

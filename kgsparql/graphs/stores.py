@@ -1,13 +1,12 @@
 """Graphs held in this process: stores on disk, files read into memory, and big files kept as a store in the cache.
 
-A load fills ``DIR.partial-*`` beside ``DIR``, and replaces ``DIR`` by it when it is complete. After a kill, Ctrl-C or a
-bad file ``DIR`` is as it was, and the next load removes the leftovers.
+A load fills ``DIR.partial-*`` beside ``DIR``, which it becomes when it is complete. After a kill, Ctrl-C or a bad file
+there is no ``DIR``, and the next load removes the leftovers.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -19,8 +18,8 @@ from uuid import uuid4
 
 import pyoxigraph as ox
 
-from kgsparql.dataclasses import frozen, replace
-from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, StoreError, StoreLockedError
+from kgsparql.dataclasses import replace
+from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, StoreError
 from kgsparql.events import Tell, ignore
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import (
@@ -50,11 +49,9 @@ from kgsparql.storage.files import (
     is_store,
     keep_newest,
     partial_path,
-    previous_states,
     remove,
     remove_leftovers,
     replace_directory,
-    restore_previous,
     writer_lock,
 )
 
@@ -68,30 +65,22 @@ _UNMERGED = 2_000_000
 triples in 20 µs, and in 7 after they were merged. That takes an eighth of the time of loading."""
 
 
-@frozen
-class LoadReport:
-    """The result of a load; ``unchanged`` are the names of files that the store already held, byte for byte."""
-
-    loaded: tuple[StoredSource, ...]
-    unchanged: tuple[str, ...]
-
-
 def load_store(
     sources: str | Path | Sequence[str | Path], directory: str | Path, *, graph: str | IRI | bool | None = None,
     progress: Progress | None = None, **reading: Any,
-) -> LoadReport:  # fmt: skip
-    """Load RDF files into a store on disk: all of them or none.
+) -> tuple[StoredSource, ...]:  # fmt: skip
+    """Load RDF files into a new store on disk, all of them or none, and return what was loaded.
 
     :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
-    :param directory: the store, which is created, or added to if it exists.
+    :param directory: the store, which is created: an empty directory, or none.
     :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
         for a single file. ``None``: the default graph.
         Quad formats keep their named graphs; their default graph follows the same rule.
     :param progress: called with the phases ``reading`` and ``writing``.
     :param reading: the options of files: ``format``, ``base`` and ``skip_bad``.
-    :raises GraphLoadError: for a file that is not valid RDF; the store stays as it was.
+    :raises GraphLoadError: for a file that is not valid RDF; there is no store then.
     :raises StoreLockedError: if another process is loading into it.
-    :raises StoreError: if the directory holds something else, or a source changed since it was loaded.
+    :raises StoreError: if the directory holds something.
     :raises DiskFullError: if the device is full.
     """
     options = ReadOptions(**reading)
@@ -106,17 +95,15 @@ def load_store(
         raise OptionError(f"one named graph for {len(files)} files", hint=hint)
     with writer_lock(target), ExitStack() as spools:
         remove_leftovers(target)
-        if not is_store(target) and (any(target.iterdir()) if target.is_dir() else target.exists()):
-            what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
-            raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
+        if any(target.iterdir()) if target.is_dir() else target.exists():
+            what = "this directory is not empty" if target.is_dir() else "not a directory"
+            hint = "choose another directory; a store is made once, of all its files"
+            raise StoreError(f"{target}: {what}", hint=hint, path=str(target))
         jobs = [(_spooled_file(file, target, spools), file.iri.value if graph is True else named) for file in files]
-        to_read, unchanged = _plan_of_load(jobs, read_manifest(target), options, target)
-        if not to_read:
-            return LoadReport((), unchanged)
-        loaded = read_with_base(lambda own: _fill_store(target, to_read, own, progress), options, given)
+        loaded = read_with_base(lambda own: _fill_store(target, jobs, own, progress), options, given)
     with suppress(StoreError):  # without an adjacency, paths are searched by queries
         open_store(target).built_adjacency(progress)
-    return LoadReport(loaded, unchanged)
+    return loaded
 
 
 def read_with_base(read: Callable[[ReadOptions], T], options: ReadOptions, given: Sequence[object]) -> T:
@@ -147,52 +134,19 @@ def _name_in_manifest(file: RdfFile) -> str:
     return file.name if file.name == "-" else os.path.realpath(str(file.path))
 
 
-def _plan_of_load(
-    jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path
-) -> tuple[list[_Job], tuple[str, ...]]:
-    """Return the files to read, and the names of the unchanged ones."""
-    to_read, unchanged = [], []
-    held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
-    recipes = {options.recipe, replace(options, base=options.base or OWN_BASE).recipe}
-    for file, graph in jobs:
-        name, own, sha256 = file.name, _name_in_manifest(file), file.sha256() if held else ""
-        if any((sha256, graph, recipe) in held for recipe in recipes):
-            unchanged.append(name)
-            continue
-        to_read.append((file, graph))
-        for source in manifest.sources:
-            if source.source == own != "-" or graph in {source.graph or "", *source.graphs}:
-                again = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), own]))
-                place = shlex.quote(str(target))
-                raise StoreError(
-                    f"{name}: changed since it was loaded into {target}",
-                    hint=f"rebuild: rm -r {place} && kgsparql load {again} --store {place}", path=name,
-                    code="E_STORE_CHANGED",
-                )  # fmt: skip
-    return to_read, tuple(unchanged)
-
-
 def _fill_store(
     target: Path, jobs: Sequence[_Job], options: ReadOptions, progress: Progress | None
 ) -> tuple[StoredSource, ...]:
-    """Fill a new store beside ``target``, which it then replaces; returns what was loaded."""
-    old, manifest, partial = target if is_store(target) else None, read_manifest(target), partial_path(target)
+    """Fill a new store beside ``target``, which it then becomes; returns what was loaded."""
+    partial = partial_path(target)
     try:
-        # Who let others read the store lets them read the next state of it; a new one is its owner's alone.
-        partial.mkdir(old.stat().st_mode & 0o777 if old else 0o700)
-        if old is not None:
-            _refuse_foreign_writer(old)
-        for entry in old.iterdir() if old else ():  # table files never change, so they are linked where they can be
-            try:
-                (shutil.copyfile if entry.suffix != ".sst" else os.link)(entry, partial / entry.name)
-            except OSError:
-                shutil.copyfile(entry, partial / entry.name)
+        partial.mkdir(0o700)
         store = ox.Store(str(partial))
         loaded = tuple([_load_file(store, *job, options, progress) for job in jobs])
         if sum(source.triples for source in loaded) > _UNMERGED:
             store.optimize()
         store.flush()
-        Manifest((*manifest.sources, *loaded)).write(partial)
+        Manifest(loaded).write(partial)
         replace_directory(partial, target)
     except (OSError, RuntimeError) as error:
         if isinstance(error, KgsparqlError):
@@ -206,16 +160,6 @@ def _fill_store(
         while partial.exists() and time.monotonic() < until:  # after an error, threads of the engine write on
             shutil.rmtree(partial, ignore_errors=True)
     return loaded
-
-
-def _refuse_foreign_writer(directory: Path) -> None:
-    """Raise an error if a program that ignores our lock file has the store open for writing."""
-    try:
-        ox.Store(str(directory))  # it is closed at once
-    except OSError as error:
-        if "lock" in str(error).lower():
-            why = f"{directory}: another program has this store open for writing"
-            raise StoreLockedError(why, hint="close it there", pid=None) from error
 
 
 def _load_file(
@@ -252,19 +196,13 @@ def describe_store(directory: str | Path) -> Manifest:
 
 
 def has_store(path: Path) -> bool:
-    """Tell whether there is a store at a path. A store whose load was killed between two renames is restored."""
+    """Tell whether there is a store at a path; a StoreError for one of which files are missing."""
     try:
-        if is_store(path):
-            return True
-        if (path / MANIFEST).is_file():
+        if not is_store(path) and (path / MANIFEST).is_file():
             raise corrupt_store(path, "files of it are missing")
-        if not path.name or path.exists() or not previous_states(path.absolute()):
-            return False
+        return is_store(path)
     except OSError:
         return False  # an impossible name: reading it will raise the error
-    with writer_lock(path.absolute()):
-        restore_previous(path.absolute())
-    return is_store(path)
 
 
 def open_store(

@@ -142,10 +142,6 @@ def test_a_store_that_changed_since_is_noticed(tmp_path: Path) -> None:
     assert changed.adjacency_view() is not None
     assert lengths(changed) == [1]
     assert len(list((tmp_path / "cache" / "adjacency").iterdir())) == 1  # in the place of the old one
-    (tmp_path / "more.ttl").write_text(f"<{EX}a> <{EX}p> <{EX}b> .")
-    with without_one:
-        load_store(tmp_path / "more.ttl", directory)
-    assert open_store(directory).adjacency_view() is None
 
 
 def test_the_adjacency_of_a_file_is_found_by_its_content(tmp_path: Path) -> None:

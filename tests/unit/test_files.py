@@ -162,8 +162,7 @@ def test_L09_L10_relative_iris_and_the_base(load: Load, tmp_path: Path) -> None:
     assert graph.fingerprint != load("more/rel.ttl", b"<> <b> <#c> .").fingerprint, "it is another graph there"
     assert load("whole.ttl", TRIPLE).fingerprint == load("more/whole.ttl", TRIPLE).fingerprint
     assert len(load("bad.ttl", b"<> <b> <c> . <x> oops .\n", skip_bad=True).store) == 1
-    loads = [load_store(tmp_path / "rel.ttl", tmp_path / "store") for _ in range(2)]
-    assert [len(one.unchanged) for one in loads] == [0, 1]
+    load_store(tmp_path / "rel.ttl", tmp_path / "store")
     assert [str(quad) for quad in open_store(tmp_path / "store").store] == [str(quad) for quad in graph.store]
     assert refused("E_IRI", load, "rel.nt", b"<a> <b> <c> .").hint.endswith("--skip-bad")  # where a base is not heeded
     assert "top of the file" not in refused("E_PARSE", load, "ff.nt", b"<http://e.org/a> \f <http://e.org/p> 1 .").hint
