@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 
 from kgsparql.errors import GraphLoadError, InputError
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
 if TYPE_CHECKING:
     import rdflib
-    from rdflib.term import Node
     from typing_extensions import TypeIs
-
-
-def from_rdflib(node: Node) -> IRI | BlankNode | Literal:
-    """Turn a term of rdflib into the same term of kgsparql; an InputError for what is not of RDF 1.1."""
-    import rdflib
-
-    if isinstance(node, rdflib.URIRef):
-        return iri(str(node))
-    if isinstance(node, rdflib.BNode):
-        return BlankNode(str(node))
-    if isinstance(node, rdflib.Literal):
-        datatype = iri(str(node.datatype)) if node.datatype else None
-        return Literal(str(node), language=node.language or None, datatype=datatype)
-    raise InputError(f"not an RDF term: {type(node).__name__}")
 
 
 def to_rdflib(term: Term) -> Any:
@@ -46,22 +31,24 @@ def to_rdflib(term: Term) -> Any:
     raise InputError("rdflib has no triple terms")
 
 
-def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
-    """Yield the quads of an rdflib ``Graph`` or ``Dataset``; a GraphLoadError for a statement that is not RDF."""
+def quads_from_rdflib(graph: rdflib.Graph) -> list[pyoxigraph.Quad]:
+    """Read the quads of an rdflib ``Graph`` or ``Dataset``; a GraphLoadError for a statement that is not RDF."""
     import rdflib
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
-    rows: Iterable[tuple[Any, ...]] = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else graph
-    for subject, predicate, object_, *contexts in rows:
-        try:
-            terms = from_rdflib(subject), from_rdflib(predicate), from_rdflib(object_)
-        except InputError as error:
-            raise GraphLoadError(f"rdflib graph: {error.message}", hint="mend or remove that statement") from error
-        if isinstance(terms[0], Literal) or not isinstance(terms[1], IRI):
-            raise GraphLoadError(f"rdflib graph: not an RDF statement: {subject!r} {predicate!r} {object_!r}")
-        name = getattr(contexts[0], "identifier", contexts[0]) if contexts else None
-        named = None if name in {None, DATASET_DEFAULT_GRAPH_ID} else from_rdflib(name)
-        yield pyoxigraph.Quad(terms[0], terms[1], terms[2], named if isinstance(named, IRI | BlankNode) else None)
+    default, found = pyoxigraph.DefaultGraph(), list[pyoxigraph.Quad]()
+    try:
+        for part in graph.graphs() if isinstance(graph, rdflib.Dataset) else [graph]:
+            name: Any = default
+            if isinstance(graph, rdflib.Dataset) and part.identifier != DATASET_DEFAULT_GRAPH_ID:
+                name = (BlankNode if isinstance(part.identifier, rdflib.BNode) else IRI)(str(part.identifier))
+            text = part.serialize(format="nt", encoding="utf-8")
+            read = pyoxigraph.parse(text, pyoxigraph.RdfFormat.N_TRIPLES)
+            found += (pyoxigraph.Quad(one.subject, one.predicate, one.object, name) for one in read)
+    except Exception as error:  # rdflib raises nothing more special
+        hint = "mend or remove that statement"
+        raise GraphLoadError(f"rdflib graph: {printable(error, 300)}", hint=hint) from error
+    return found
 
 
 def is_of_rdflib(source: object) -> TypeIs[rdflib.Graph]:
