@@ -122,8 +122,7 @@ class _Search:
         yield from self.wanted.look_up()
         yield self.view.profiler.look_at, [self.items]
         self.wanted.item_classes -= self.view.classes_in(self.items) if self.view.is_ontology else frozenset()
-        first = self.view.uses(self.items)
-        yield from self._compare(first)
+        yield from self._compare(first := self.view.uses(self.items))
         found = [*map(self._way, first)]
         if self.rel.hops > 1:
             promising = sorted(found, key=self._promise)[:_FOLLOWED]
@@ -247,9 +246,10 @@ class _Search:
 
     def _is_of_its_terms(self, step: Step) -> bool:
         """Whether a step is what an ontology says of its own terms: each is below some other, and in some subset."""
-        own, restricted = step.predicate, self.view.profiler.vocabulary.restricted
-        is_other = own in TAXONOMY or own.value.startswith(OF_ONTOLOGIES) or bool(restricted)
-        return self.view.is_ontology and is_other and own not in restricted
+        own, known = step.predicate, self.view.vocabulary
+        is_other = own in TAXONOMY or own.value.startswith(OF_ONTOLOGIES) or bool(known.restricted)
+        is_other &= known.is_ontology and own not in known.restricted
+        return is_other and known.populated.isdisjoint(self.view.profiler.at_ends(own).subjects)  # nor of things beside
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""

@@ -151,11 +151,16 @@ class Phrases(NamedWords):
         is_meant = self.question.is_definition and phrase is self.question.phrase
         is_meant = is_meant or bool(phrase.kinds and not phrase.restrictions)  # which kinds of sand are there
         such = [*self._such_as_text(phrase, head)]
-        if head.entities and not such and (is_meant or not (is_small and (phrase.restrictions or phrase.asked))):
+        if head.entities and not such:
+            is_name = is_meant or not (is_small and (phrase.restrictions or phrase.asked))
             is_many = is_counted or (phrase is self.question.phrase and not (phrase.asked or head.is_strong))
+            is_many |= not is_name or (phrase.superlative is not None and not is_meant)
             is_whole = len(chunks) == 1  # how many mines dig coal
             members = self._instances_of_item(head) if is_many and is_whole and not phrase.kinds else []
-            options += members or self._named(phrase, head)
+            options += members or (self._named(phrase, head) if is_name else [])
+        elif phrase.asked and len(chunks) == 1 and not (head.classes or phrase.kinds):  # which metals, in a thesaurus
+            named = [one for one in self.chunked.chunks if one.span == head.span]
+            options += [kind for one in named for kind in self._instances_of_item(one)]
         options += such
         for kind in head.classes[:_CLASSES]:
             options += self._of_class(phrase, head, kind)
@@ -322,7 +327,8 @@ class Phrases(NamedWords):
         """Yield what is said to be one of a thing, or a kind of it; doubted where there are kinds of these, too."""
         for use in self.view.uses(item := a.Items((term,))):
             if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
-                yield Denotation(ends(item, use.path), _W.named - _W.later * place)
+                step = use.step._replace(is_repeated=self.view.vocabulary.may_repeat(use.step, is_within=False))
+                yield Denotation(ends(item, step.path), _W.named - _W.later * place)
 
     def _such_as_text(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
         """Yield what has a text that names it in the plural: librarians are staff whose job is librarian."""
