@@ -29,6 +29,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.trust import Trust
 from kgsparql.storage.files import sealed_json
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer
@@ -41,6 +42,7 @@ EX = "http://example.org/"
 DBR = "http://dbpedia.org/resource/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
+PASSED = Trust(chooses=True, plans=True)
 PREFIXES = f"""
 @prefix : <{EX}> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -194,9 +196,11 @@ def ask(
     """Ask a knowledge base, or that of a Turtle text (by default the bundled graph), with a model that replies so.
 
     :param script: what :class:`ModelServer` takes; ``None`` is no model.
-    :param kept: where its replies are kept.
+    :param kept: where its replies are kept; ``trust``, what its trial found, without which it was not tried out.
     """
     model, server = scripted_model(script, kept)
+    model.trust = asking.pop("trust", None)
+    asking |= {"trial": True} if model.trust else {}
     events: list[Event] = []
     knowledge = known(graph) if isinstance(graph, str) else graph
     answer = knowledge.ask(question, model=None if script is None else model, emit=events.append, **asking)

@@ -61,8 +61,8 @@ class AskOptions:
     :param entities: of the question, if they are known: IRIs, CURIEs or exact labels.
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param require_model: one that fails is an error; else the answer is that without a model, and a note says so.
-    :param trial: a model that nobody knows is tried out before it is first asked; else it may choose from
-        lists, and what it chooses against the ranking is a doubt. Off where ``KGSPARQL_TRIAL=off`` is set.
+    :param trial: a model that nobody knows is tried out before it is first asked; else what it chooses against the
+        ranking is a doubt, and no sure answer gives way to it. Off where ``KGSPARQL_TRIAL=off`` is set.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param language: of the question: ``de``; empty if its words are to tell.

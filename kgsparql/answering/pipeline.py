@@ -18,7 +18,7 @@ from kgsparql.answering.kinds_found import (
     restriction_gaps,
     unused_words,
 )
-from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
+from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, shown_terms, weighed_choice
 from kgsparql.answering.retriever import Retriever, evidence_labels, without_lost_items
 from kgsparql.answering.said_source import sources_named
 from kgsparql.answering.session import Session
@@ -121,7 +121,14 @@ def _found_in_session(
     if asking.notes.partial and not session.require_model:
         return found, _standing_draft(standing, asking, asking.notes.why_partial), found
     if made is not None:
-        return made, asking, None
+        is_other = shown_terms(made) != shown_terms(found)
+        left = replace(standing, model=session.model, rounds=asking.rounds)
+        said = f"{left.asked_model} was not tried out, and reads this otherwise: "
+        left.notes.extend(Note("untried", said + item.text) for item in [*made.evidence][:is_other])
+        is_left = False
+        if drafted is not None and asking.trust is None and not retriever.asks_on_the_way:
+            is_left = _stands_before(drafted, _answer_of(made, retriever, asking.anew()), is_other=is_other)
+        return (found, left, found) if is_left else (made, asking, None)
     asked = replace(drafting, model=session.model, rounds=asking.rounds)
     if found.candidates and asking.is_trusted:
         return replace(found, gaps=(*found.gaps, NONE_FITS)), asked, found
@@ -135,6 +142,15 @@ def _standing_draft(standing: Session, asking: Session, why: str, cause: str = "
     standing.notes.append(what, code="model_failed", cause=cause)
     standing.notes.fallbacks += [one for one in asking.notes.fallbacks if one not in standing.notes.fallbacks]
     return replace(standing, rounds=asking.rounds)
+
+
+def _stands_before(drafted: Answer, read: Answer, *, is_other: bool) -> bool:
+    """Tell whether a draft stands before what a model reads that was not tried out.
+
+    It does where it is sure, and where it leaves less in doubt; of as much, where it is likelier.
+    """
+    own, other = ((sum(gap.code != "model" for gap in one.gaps), -one.confidence) for one in (drafted, read))
+    return (is_other and drafted.sure) or (bool(drafted.answers) and own < other)
 
 
 def _chosen_retrieval(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:

@@ -65,6 +65,8 @@ class _Talk:
         said = self._said_of(self.listed[:LISTED_READINGS], links)
         if made := self._comes_to(said, self.listed, links):
             return made
+        if said.compute:  # there is no line, and no plan: neither is asked for again
+            return None
         meant, others = meant_by(said, links, session), self.listed[LISTED_READINGS : 2 * LISTED_READINGS]
         if meant:
             others = [*retriever.readings_about(meant, session), *self.listed[:_KEPT_BESIDE]][:LISTED_READINGS]

@@ -202,8 +202,8 @@ def _note_lines(answer: Answer, *, verbose: int) -> list[str]:
 
 def model_outcome(draft: Answer, answer: Answer) -> str:
     """Say what a model made of the answer without it."""
-    if failed := next((note for note in answer.notes if note.code in {"model_failed", "nothing_chosen"}), ""):
-        return str(failed)
+    if failed := [note for note in answer.notes if note.code in {"model_failed", "nothing_chosen", "untried"}]:
+        return str(failed[0])
     before, after = ({own.value, *(one.term for one in own.best)} for own in (draft, answer))
     if before != after:
         chosen = f"chose {', '.join(answer.cited)}" if answer.cited else "found no answer in what there is"

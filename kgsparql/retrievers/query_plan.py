@@ -192,7 +192,7 @@ class _PlanWriting:
     searched: bool = False
     best: Computed | None = None
     left_out: str = ""
-    before: a.Plan | None = None
+    before: str = ""
     remark: str = ""
     fault: str = ""
 
@@ -227,8 +227,8 @@ class _PlanWriting:
             said = self.asked.session.original.casefold()  # a condition that it does not say is none of the question
             left = (word for word in written.left_out.split() if word.strip(_MARKS).casefold() in said)
             self.best, self.left_out = computed, " ".join(left)
-        is_same = written.plan is not None and written.plan == self.before
-        self.before = written.plan
+        is_same = written.line == self.before
+        self.before = written.line
         again = "If that is the answer, reply with the same plan, else mend it" if computed is not None else "Mend it"
         self.remark = f"You wrote {written.line} before. {self.fault} {again}." if self.fault else ""
         if self.fault and written.search and not self.searched:

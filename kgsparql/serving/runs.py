@@ -199,7 +199,7 @@ class KeptRuns:
 
 # -- A run in words -----------------------------------------------------------------------------------------------
 
-_ASIDE = {"frontier", "model_failed", "nothing_chosen"}  # notes that are said elsewhere, or change nothing
+_ASIDE = {"frontier", "model_failed", "nothing_chosen", "untried"}  # notes that are said elsewhere, or change nothing
 _CITED = re.compile(r"\s?\[([A-Z]\d+(?:, [A-Z]\d+)*)\]")
 
 

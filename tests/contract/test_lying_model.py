@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from kgsparql import AskOptions, KnowledgeBase, LanguageModel, answer_to_json
+from kgsparql import AskOptions, KnowledgeBase, LanguageModel, answer_to_json, open_model
 from kgsparql.answering.answer import COMPUTED_MARKER, Answer
 from kgsparql.cli import app
 from kgsparql.retrievers._trial import Trial, bundled
@@ -19,9 +19,9 @@ from kgsparql.serving.sparql import BoundedQueries
 from tests.deep import DEEP
 from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts, unquoted
 from tests.model_server import ModelServer
-from tests.scripted import ask, numbered
+from tests.scripted import ask, by_call, chose, numbered
 from tests.tried import strong
-from tests.world import BORN, FEYNMAN, FIXTURES, Body, knowledge_of
+from tests.world import BORN, FEYNMAN, FIXTURES, Body, knowledge_of, nobel_questions
 
 COUNT = "How many Nobel laureates are there?"
 QUESTIONS = (BORN, FEYNMAN, "On what date did Richard Feynman die?", COUNT)
@@ -85,6 +85,28 @@ def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_d
 
 def shown_of(answer: Answer) -> set[object]:
     return {own.term for own in answer.best} or {answer.value}
+
+
+REFUSED = {"plan": "", "left_out": "", "search": ""}
+POOR: dict[str, Any] = {
+    "the last line": LIES["the last number of the list"], "every line": LIES["every number of the list"],
+    "the second line": lambda body: chose(2), "no line and no plan": by_call(reading=chose(compute=True), plan=REFUSED),
+    "a whole class": by_call(reading=chose(compute=True), plan={**REFUSED, "plan": "(count C1)"}),
+    "one step": by_call(reading=chose(compute=True), plan={**REFUSED, "plan": "(ends E1 R1)"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", POOR)
+def test_no_poor_model_that_nobody_tried_makes_an_answer_worse(nobel: KnowledgeBase, said: str) -> None:
+    """Over a socket."""
+    with ModelServer(POOR[said]) as server:
+        model = open_model("any", base_url=server.url, api_key="none")
+        for item in nobel_questions()[:: 1 if DEEP else 3]:
+            before, after = (nobel.ask(item["question"], model=own, trial=False) for own in (None, model))
+            right = [{one.label for one in own.best} == {*item["answers"]} for own in (before, after)]
+            assert right[1] >= right[0], item["question"]
+            assert right[1] or after.sure <= before.sure, item["question"]
+        assert (bool(server.answered), after.trust) == (True, None)
 
 
 def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: KnowledgeBase) -> None:

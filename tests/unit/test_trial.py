@@ -151,9 +151,3 @@ def test_a_server_that_hangs_holds_a_question_no_longer_than_it_may_take_and_the
     assert 1.5 < took[0] < 4.0
     assert took[1] < 1.5
     assert len(server.requests) == 2
-
-
-def test_without_a_trial_a_model_chooses_from_lists(nobel: KnowledgeBase, tmp_path: Path) -> None:
-    model = model_of(ModelServer(lambda _: Text({"numbers": [1]})), tmp_path)
-    asked = ask(nobel, model, trial=False)
-    assert (asked.model, asked.trust, model.trust) == ("m", None, None)

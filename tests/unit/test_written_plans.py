@@ -16,7 +16,7 @@ from kgsparql.retrievers.query_plan import arrays_of
 from tests import scripted
 from tests.model_server import Text
 from tests.scripted import chose, purpose
-from tests.world import FIXTURES, Asked, graph_of
+from tests.world import FIXTURES, PASSED, Asked, graph_of
 
 SHOP = FIXTURES / "golden" / "products.ttl"
 HOSTILE = """
@@ -41,7 +41,7 @@ def ask(shop: KnowledgeBase, question: str, *plans: str | dict[str, str], **aski
     said = [plan if isinstance(plan, dict) else {"plan": plan} for plan in plans]
     written = iter([Text({"plan": "", "left_out": "", "search": "", **plan}) for plan in said])
     script = scripted.by_call(reading=chose(compute=True), plan=lambda body: next(written))
-    return scripted.ask(shop, question, script, **{"retriever": "query_plan", **asking})
+    return scripted.ask(shop, question, script, **{"retriever": "query_plan", "trust": PASSED, **asking})
 
 
 def prompts(asked: Asked) -> list[str]:
@@ -163,7 +163,7 @@ def test_what_a_model_leaves_out_is_a_doubt_else_the_draft_stands(shop: Knowledg
     answer = ask(shop, "How many suppliers are in Asia?", plan).answer
     assert answer.status == "partial"
     assert "'in Asia' is left out" in answer.text
-    none = ask(shop, MANY, "")
+    none = ask(shop, MANY, "", trust=None)
     assert (value_of(none), none.answer.status, len(prompts(none))) == ("3", "answered", 1), "the draft stands"
     assert "nothing_chosen" in {note.code for note in none.answer.notes}
 
