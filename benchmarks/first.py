@@ -1,11 +1,12 @@
 """What a user meets first: a graph that nothing is known of, then the same in new processes, then in one process.
 
-    python benchmarks/first.py FOLDER [--questions 20]
+    python -m benchmarks.first FOLDER [--questions 40]
 
-FOLDER is a graph with questions, as `kgsparql eval run` takes it. Nothing is indexed by hand, no model is asked, and
-names are compared by their letters. `first` is the first question ever, in elapsed seconds, beside reading the file
-into the engine (`load`); `cold` the first questions in new processes, in seconds of processor time of a process and its
-children; `warm` all of them in one process, but for the first, in milliseconds of its processor time.
+FOLDER is a graph with questions, as `kgsparql eval run` takes it; of more questions than are asked, others are left out
+evenly. Nothing is indexed by hand, no model is asked, and names are compared by their letters. `first` is the first
+question ever, in elapsed seconds, beside reading the file into the engine (`load`); `cold` the first questions in new
+processes, in seconds of processor time of a process and its children; `warm` all of them in one process, but for the
+first, in milliseconds of its processor time.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyoxigraph
 
 import kgsparql
+from benchmarks.spread import Spread
 from benchmarks.startup import processor_s
 from kgsparql.evaluation.datasets import load as load_questions
 
@@ -30,13 +32,12 @@ COLD = 5
 HEAVY = ("lancedb", "pandas", "pyarrow", "torch")
 
 
-def measure(folder: Path, *, questions: int = 20) -> dict[str, float]:
+def measure(folder: Path, *, questions: int = 40) -> dict[str, float | Spread]:
     """Figures by name: seconds of `first` and `load`, of `cold` questions, and milliseconds of `warm` ones."""
     dataset = load_questions(folder)
-    step = max(1, len(dataset.questions) // questions)
-    asked = [question.text for question in dataset.questions[::step]][:questions]
+    asked = some_of([question.text for question in dataset.questions], questions)
     (graph,) = dataset.graph
-    found: dict[str, float] = {}
+    found: dict[str, float | Spread] = {}
     with tempfile.TemporaryDirectory() as scratch:
         began = time.perf_counter()
         with gzip.open(graph) as data:
@@ -48,17 +49,23 @@ def measure(folder: Path, *, questions: int = 20) -> dict[str, float]:
         began = time.perf_counter()
         processor_s(["-m", "kgsparql", "ask", asked[0], *arguments], cache)
         found["first_s"] = time.perf_counter() - began
-        cold = [processor_s(["-m", "kgsparql", "ask", question, *arguments], cache) for question in asked[:COLD]]
-        found |= {"cold_s": statistics.median(cold), "cold_worst_s": max(cold)}
+        found["cold_s"] = Spread.of(
+            (question, processor_s(["-m", "kgsparql", "ask", question, *arguments], cache)) for question in asked[:COLD]
+        )
         found["heavy"] = imported(["ask", asked[0], *arguments], HEAVY)
         with kgsparql.open(graph, embedder="none") as knowledge:
             times = []
             for question in asked:
                 began = time.process_time()
                 knowledge.ask(question)
-                times.append(1000 * (time.process_time() - began))
-    warm = sorted(times[1:])
-    return found | {"warm_ms": statistics.median(warm), "warm_95_ms": warm[int(0.95 * (len(warm) - 1))]}
+                times.append((question, 1000 * (time.process_time() - began)))
+    return found | {"warm_ms": Spread.of(times[1:])}
+
+
+def some_of(questions: Sequence[str], most: int) -> list[str]:
+    """Take so many evenly, the last ones too: of a set that is hardly larger, the slow ones were never asked."""
+    kept = min(most, len(questions))
+    return [questions[at * len(questions) // kept] for at in range(kept)]
 
 
 def imported(arguments: list[str], packages: tuple[str, ...]) -> int:
@@ -73,10 +80,10 @@ def main() -> None:
     """Measure, print one line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--questions", type=int, default=40)
     options = parser.parse_args()
     for name, figure in measure(options.folder, questions=options.questions).items():
-        print(f"{name:<16} {figure:9.2f}")
+        print(f"{name:<16} {figure if isinstance(figure, Spread) else format(figure, '9.2f')}")
 
 
 if __name__ == "__main__":

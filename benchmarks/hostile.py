@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.spread import Spread
+
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / "benchmarks" / "hostile.csv"
 AREAS = {
@@ -131,7 +133,8 @@ def page(found: Sequence[Outcome]) -> str:
         "# Hostile inputs", "",
         "Every row of [a catalogue of hostile inputs](hostile.csv), tried by the tests that carry its number.",
         f"`python -m benchmarks.hostile -o benchmarks/HOSTILE.md` wrote this page on {where}.", "",
-        f"**{summary(found)}**",
+        f"**{summary(found)}**", "",
+        f"Seconds of a row: {Spread.of((f'{one.row.number} {one.row.sent}', one.seconds) for one in found)}.",
     ]  # fmt: skip
     if failed := [one for one in found if not one.passed]:
         lines += ["", "## Not passed", "", "| row | sent | why |", "|---|---|---|"]

@@ -12,7 +12,7 @@ it is asked without a trial. With ``--ceiling`` a scripted model passes the tria
 right answer in it, or none, of the questions whose way to the answers is known. Rows are kept in ``--work``, one for
 each set, model and way. ``right``: the first answer is a right one (hits@1). ``wrong, sure``: it is not, and it was
 called an answer; what the baseline's query gives is always called one. Calls, tokens and seconds are means over the
-questions.
+questions; of the seconds also the median, what 19 of 20 are below, and the slowest question.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pathlib import Path
 from statistics import fmean
 
 import kgsparql
+from benchmarks.spread import Spread
 from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
@@ -68,6 +69,7 @@ class Row:
     calls: float
     tokens: float
     seconds: float
+    slow: str = ""
 
     @classmethod
     def of(cls, dataset: str, model: str, way: str, judged: Sequence[tuple[Question, Record]]) -> Row:
@@ -78,6 +80,7 @@ class Row:
             dataset, model, way, len(judged), sum(right), wrong, sum(not record.is_sure for _, record in judged),
             fmean(c.model_calls for c in costs), fmean(c.prompt_tokens + c.completion_tokens for c in costs),
             fmean(c.seconds for c in costs),
+            str(Spread.of((question.text, record.measured.seconds) for question, record in judged)),
         )  # fmt: skip
 
     def line(self) -> str:
@@ -85,7 +88,7 @@ class Row:
         cost = f"{self.calls:.1f} | {self.tokens:,.0f}" if self.model else "– | –"
         who = f"{self.model}, {self.way}" if self.model else self.way
         figures = f"{self.n} | {self.right} | {self.wrong_and_sure} | {self.doubted}"
-        return f"| {self.dataset} | {who} | {figures} | {cost} | {self.seconds:.1f} |"
+        return f"| {self.dataset} | {who} | {figures} | {cost} | {self.seconds:.1f} | {self.slow} |"
 
 
 def record_of(
@@ -203,9 +206,9 @@ def _knowing_model(knowledge: kgsparql.KnowledgeBase, questions: Sequence[Questi
 
 def table(rows: Sequence[Row]) -> str:
     """Write the rows as Markdown, those of a set together."""
-    head = "| questions | who answers | n | right | wrong, sure | doubted | calls | tokens | seconds |"
+    head = "| questions | who answers | n | right | wrong, sure | doubted | calls | tokens | seconds | of these |"
     ordered = sorted(rows, key=lambda row: (row.dataset, row.model, WAYS.index(row.way)))
-    return "\n".join([head, "|---|---|" + "---:|" * 7, *(row.line() for row in ordered)]) + "\n"
+    return "\n".join([head, "|---|---|" + "---:|" * 7 + "---|", *(row.line() for row in ordered)]) + "\n"
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ import os
 import random
 import resource
 import shutil
-import statistics
 import sys
 import tempfile
 import time
@@ -30,6 +29,7 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.spread import Spread
 from kgsparql import OxigraphGraph
 from kgsparql.exploration import shortest_paths
 from kgsparql.graphs import oxigraph
@@ -181,14 +181,15 @@ def networkx_paths(graph: OxigraphGraph, pairs: list[tuple[IRI, IRI]]) -> list[f
     times = []
     for start, end in pairs:
         if start in whole and end in whole and nx.has_path(whole, start, end):
-            times.append(1000 * processor_s(lambda s=start, e=end: list(nx.all_shortest_paths(whole, s, e)))[0])
+            seconds, _ = processor_s(lambda s=start, e=end: list(nx.all_shortest_paths(whole, s, e)))
+            times.append((f"{start} – {end}", 1000 * seconds))
     return times
 
 
-def measure(graph_path: Path, *, pairs: int, seed: int) -> dict[str, float]:
-    """Milliseconds by each way, median and worst; seconds of loading and building; bytes an edge."""
+def measure(graph_path: Path, *, pairs: int, seed: int) -> dict[str, Any]:
+    """Milliseconds by each way; seconds of loading and building; bytes an edge."""
     with tempfile.TemporaryDirectory() as place, patch.dict(os.environ, KGSPARQL_CACHE_DIR=f"{place}/cache"):
-        figures: dict[str, float] = {}
+        figures: dict[str, Any] = {}
         store = graph_path
         if not has_store(graph_path):
             store = Path(place, "store")
@@ -208,8 +209,8 @@ def measure(graph_path: Path, *, pairs: int, seed: int) -> dict[str, float]:
         return figures | _summary("networkx", networkx_paths(graph, ends[:WITH_NETWORKX]))
 
 
-def _timed(graph: OxigraphGraph, slow: OxigraphGraph, plain: PlainCsr, ends: list[tuple[IRI, IRI]]) -> dict[str, float]:
-    times: dict[str, list[float]] = {"queries": [], "adjacency": [], "plain_csr": []}
+def _timed(graph: OxigraphGraph, slow: OxigraphGraph, plain: PlainCsr, ends: list[tuple[IRI, IRI]]) -> dict[str, Any]:
+    times: dict[str, list[tuple[str, float]]] = {"queries": [], "adjacency": [], "plain_csr": []}
     found = cut = 0
     for start, end in [*ends[:1], *ends]:  # the first pair twice: it imports what is needed
         ways: dict[str, Callable[[], Any]] = {
@@ -221,19 +222,19 @@ def _timed(graph: OxigraphGraph, slow: OxigraphGraph, plain: PlainCsr, ends: lis
         for name, run in ways.items():
             began = time.process_time()
             results[name] = run()
-            times[name].append(1000 * (time.process_time() - began))
+            times[name].append((f"{start} – {end}", 1000 * (time.process_time() - began)))
         by_queries, by_adjacency = results["queries"], results["adjacency"]
         assert len(by_adjacency.items) == len(results["plain_csr"])
         assert by_queries == by_adjacency or by_queries.cuts
         found += len(by_adjacency.items)
         cut += by_queries != by_adjacency
     figures = {name: value for way, some in times.items() for name, value in _summary(way, some[1:]).items()}
-    ratio = figures["adjacency_ms"] / figures["plain_csr_ms"]
+    ratio = figures["adjacency_ms"].median / figures["plain_csr_ms"].median
     return {**figures, "paths": found, "cut_by_queries": cut, "adjacency_to_plain_csr": ratio}
 
 
-def _summary(way: str, times: list[float]) -> dict[str, float]:
-    return {f"{way}_ms": statistics.median(times), f"{way}_worst_ms": max(times)} if times else {}
+def _summary(way: str, times: list[tuple[str, float]]) -> dict[str, Any]:
+    return {f"{way}_ms": Spread.of(times)} if times else {}
 
 
 def main() -> None:
@@ -245,7 +246,7 @@ def main() -> None:
     for path in options.graph:
         print(path)
         for name, value in measure(path, pairs=options.pairs, seed=options.seed).items():
-            print(f"  {name:<24} {value:14,.2f}")
+            print(f"  {name:<24} {value if isinstance(value, Spread) else format(value, '14,.2f')}")
 
 
 if __name__ == "__main__":

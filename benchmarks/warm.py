@@ -1,6 +1,6 @@
 """What a question costs in a process that has the graph open, by method: processor time outside any model.
 
-    python benchmarks/warm.py FOLDER [--limit 50] [--methods path_ranking,mindmap]
+    python -m benchmarks.warm FOLDER [--limit 50] [--methods path_ranking,mindmap]
 
 FOLDER is a graph with questions, as `kgsparql eval run` takes it. The graph is indexed before, as `kgsparql index` does
 it; no text of a path is embedded: each method begins with a cache of its own.
@@ -11,24 +11,26 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import kgsparql
+from benchmarks.first import some_of
+from benchmarks.spread import Spread
 from kgsparql.evaluation.datasets import load as load_questions
 from kgsparql.models.embedders import open_embedder
 from kgsparql.retrievers import names
 
 
-def measure(folder: Path, *, limit: int = 50, methods: tuple[str, ...] = ("path_ranking",)) -> dict[str, float]:
-    """For each method the median and the worst of ten of processor milliseconds, and the growth of memory in MB."""
+def measure(
+    folder: Path, *, limit: int = 50, methods: tuple[str, ...] = ("path_ranking",)
+) -> dict[str, float | Spread]:
+    """For each method processor milliseconds, and the growth of memory in MB."""
     dataset = load_questions(folder)
-    step = max(1, len(dataset.questions) // limit)
-    questions = [question.text for question in dataset.questions[::step]][:limit]
-    found: dict[str, float] = {}
+    questions = some_of([question.text for question in dataset.questions], limit)
+    found: dict[str, float | Spread] = {}
     embedder = open_embedder("auto")
     for method in methods:
         with tempfile.TemporaryDirectory() as scratch:
@@ -41,9 +43,8 @@ def measure(folder: Path, *, limit: int = 50, methods: tuple[str, ...] = ("path_
             for question in questions[1:]:
                 began = time.process_time()
                 knowledge.ask(question, retriever=method)
-                times.append(1000 * (time.process_time() - began))
-        found[f"{method}, median"] = statistics.median(times)
-        found[f"{method}, 90 %"] = sorted(times)[int(0.9 * (len(times) - 1))]
+                times.append((question, 1000 * (time.process_time() - began)))
+        found[method] = Spread.of(times)
         found[f"{method}, growth of memory"] = _peak_mb() - before
     return found
 
@@ -60,7 +61,7 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(names()), help="comma-separated")
     options = parser.parse_args()
     for name, value in measure(options.folder, limit=options.limit, methods=tuple(options.methods.split(","))).items():
-        print(f"{name:<40} {value:8.0f}")
+        print(f"{name:<40} {value if isinstance(value, Spread) else format(value, '8.0f')}")
 
 
 if __name__ == "__main__":

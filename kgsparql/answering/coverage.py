@@ -282,10 +282,13 @@ class _Check:
         """The names of predicates, aliases too, that have a word or are like it."""
         if self.session.linker is None:
             return []
-        search = self.session.linker.search.offline()  # an endpoint is not asked for this
-        others = self.asked.language.other_ends(word)
-        rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
-        return [row for row in rows if row.kind == "predicate"]
+        known = self.session.rows_named
+        if word not in known:
+            search = self.session.linker.search.offline()  # an endpoint is not asked for this
+            others = self.asked.language.other_ends(word)
+            rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
+            known[word] = [row for row in rows if row.kind == "predicate"]
+        return known[word]
 
     def _is_called(self, word: str) -> bool:
         """Whether a step has another name than its label that has a word: `author` is called `poet`."""

@@ -15,11 +15,10 @@ from kgsparql.evidence.same_as import same_as
 from kgsparql.evidence.term_labels import descriptions_of
 from kgsparql.graphs.graph import BOUND
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.codes import codes_in
 from kgsparql.linking.label_matching import THRESHOLD
 from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
 from kgsparql.linking.linker import MAX_CANDIDATES, Linker, Mentions
-from kgsparql.linking.words import counted
+from kgsparql.linking.words import codes_in, counted
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.terms import IRI, Literal, Term, as_iri, grouped, local_name, normalised, printable, zip_equal

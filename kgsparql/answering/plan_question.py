@@ -18,12 +18,11 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.codes import codes_in, is_code
 from kgsparql.linking.english_forms import singular
 from kgsparql.linking.label_index.packed import LabelsWithMore
 from kgsparql.linking.label_index.search import Kind, LabelRow, label_row
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import countries, other_numbers, root, roots_of
+from kgsparql.linking.words import codes_in, countries, is_code, other_numbers, root, roots_of
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.rdf import graph_patterns as g

@@ -13,6 +13,7 @@ from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
+from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.ranking import Ranker
@@ -106,6 +107,7 @@ class Session:
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
     said_as: Labels = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
+    rows_named: dict[str, list[LabelRow]] = field(default_factory=dict, repr=False)
     _asked: tuple[tuple[LinkedEntity, ...], Form, bool] | None = field(default=None, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)
     _vocabulary: GraphVocabulary | None = field(default=None, init=False, repr=False)

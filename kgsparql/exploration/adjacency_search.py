@@ -287,8 +287,7 @@ class AdjacentSteps:
         counts = np.diff(by_step, append=len(own)), np.maximum.reduceat(sizes, by_step) if len(own) else sizes
         columns = [column.tolist() for column in (steps[own][by_step], *counts)]
         for step, having, most, some in zip(*columns, ends, strict=False):  # of nothing, numpy makes one empty part
-            terms = tuple(map(self._adjacency.term, some[:kept].tolist()))
-            yield self._adjacency.step(step), StepUse(having, most, terms)
+            yield self._adjacency.step(step), StepUse(having, most, tuple(self._adjacency.terms(some[:kept])))
         others = f" and {len(self._terms) - 1:,} others" if len(self._terms) > 1 else ""
         self._view.report_search(began, f"{self._terms[0]}{others}", len(by_step), what="steps")
 
@@ -306,7 +305,7 @@ class AdjacentSteps:
         if number % 2 == 0 and number // 2 in self._literals:
             return None
         heads = sorted_once(self._adjacency.others[self._places[self._steps == number]])
-        return tuple(map(self._adjacency.term, heads[:kept].tolist()))
+        return tuple(self._adjacency.terms(heads[:kept]))
 
     def _hops(self) -> tuple[Numbers, Numbers, Numbers]:
         """List the steps that are walked, in order, each with the place of its term and with its end."""
@@ -475,4 +474,4 @@ def _nodes_along(
 
 
 def _terms_of(view: AdjacencyView | None, numbers: Numbers) -> list[Term]:
-    return [] if view is None else [*map(view.adjacency.term, numbers.tolist())]
+    return [] if view is None else view.adjacency.terms(numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain, count
 from operator import itemgetter
 from typing import TypeVar
@@ -153,12 +153,12 @@ def _best_texts(
     """Choose the best text of each thing: by its language, then its predicate, then in lexical order."""
     places: dict[Term, int] = dict(zip(predicates, count(), strict=False))
     best, keys = dict[K, Label](), dict[K, tuple[object, ...]]()
+    rank = cache(partial(language_rank, preferred=languages))
     for solution in solutions:
         literal, thing = solution["label"], about(solution)
         if isinstance(literal, Literal) and (text := plain_text(literal).strip()):
             place = places.get(solution["predicate"], len(places))
-            rank = language_rank(literal.language, languages)
-            key = ("link" in solution, rank, place, literal.language or "", text)
+            key = ("link" in solution, rank(literal.language), place, literal.language or "", text)
             if thing not in best or key < keys[thing]:
                 best[thing], keys[thing] = Label(text, literal.language), key
     return best

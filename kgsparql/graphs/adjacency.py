@@ -151,6 +151,11 @@ class Adjacency:
             self._known[number], self._numbers[term] = term, number
         return term
 
+    def terms(self, numbers: Numbers) -> list[Term]:
+        """Return the terms with some numbers."""
+        known, own = self._known, numbers.tolist()
+        return [known[number] if number in known else self.term(number) for number in own]
+
     def _name_of(self, number: int) -> bytes:
         return self.names[self.name_starts[number] : self.name_starts[number + 1]].tobytes()
 

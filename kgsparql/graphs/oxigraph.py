@@ -224,15 +224,16 @@ class OxigraphGraph(KnowledgeGraph):
         skipped = {term for name in lookup.skipped for (term,) in given.pop((name,), ())}
         ranges = tuple(f"{getattr(tag, 'value', '')}-".lower() for (tag,) in given.pop(("range",), ()))
         names, may_repeat = [*chain(*given)], self.may_repeat_triples or not self.is_as_loaded
+        near, way, far = places
         for rows in product(*given.values()):
             terms = dict(zip(names, chain(*rows), strict=True))
-            subject, predicate, far = (place if isinstance(place, IRI) else terms.get(place) for place in places)
+            subject, predicate = terms.get(near), way if isinstance(way, IRI) else terms.get(way)
             is_none = isinstance(subject, Literal) or isinstance(predicate, Literal)
-            found: Iterable[Triple] = map(_TRIPLE, () if is_none else self.quads(subject, predicate, far))
+            found: Iterable[Triple] = map(_TRIPLE, () if is_none else self.quads(subject, predicate, terms.get(far)))
             for triple in dict.fromkeys(found) if may_repeat else found:
                 if triple.predicate not in skipped and (not lookup.is_of_texts or _is_text_in(triple.object, ranges)):
-                    found_at = zip(places, triple, strict=True)
-                    yield {**terms, **{place: term for place, term in found_at if isinstance(place, str)}}
+                    terms |= {near: triple.subject, far: triple.object}
+                    yield {**terms, way: triple.predicate} if isinstance(way, str) else {**terms}
 
     def stream(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions of a query as the engine finds them: there may be too many for the memory."""

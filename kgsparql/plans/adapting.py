@@ -10,9 +10,9 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.type_check import mapped, parts
+from kgsparql.rdf.literals import unit
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI
-from kgsparql.rdf.units import unit
 from kgsparql.rdf.vocabulary import SAME_AS
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out

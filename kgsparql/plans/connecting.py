@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from itertools import chain, starmap
 
 from kgsparql.linking.words import root, stem
@@ -113,7 +114,7 @@ class _Search:
         self.item = wanted.items if wanted is not None and not self.classes else None
         self.wanted = Wanted(self.view, self.classes, self.item)
         self.called = frozenset[IRI]().union(*map(connector.called.__getitem__, rel.words))
-        self._per_predicate, self.is_direct = dict[IRI, list[float]](), False
+        self._per_step, self._location, self.is_direct = cache(self._read_step), cache(self._read_location), False
         self.halves, self.direct = set[tuple[Step, ...]](), set[tuple[Step, ...]]()
         self.key = (items, replace(rel, wanted=None), self.classes, self.item)  # what its paths depend on
 
@@ -138,7 +139,7 @@ class _Search:
         found = [way for way in found if self.view.may_be(self.kind, way.last)]
         for way in found:
             way.named = self._steps_named(way)
-            if self._is_statement(way):
+            if self._is_statement(way.steps):
                 self.halves.add(way.steps[:1])
             turns |= dict.fromkeys(self._turns(way))
         yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
@@ -183,14 +184,14 @@ class _Search:
         return len(self.texts) != 1 or may_join or is_half or is_node or bool(self._location(way.last.step))
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
+        is_open = not self.texts or self.wanted.is_said or bool(self._location(way.last.step))
         for use in self.view.uses(ends(self.items, way.path)):
             if self.view.profiler.vocabulary.are_one(use.step.predicate, way.last.step.predicate):
                 continue
-            longer = way.then(onward := self._way(use))
-            gains = sum(longer.cover) > max(sum(way.cover), sum(onward.cover)) + 1e-6
-            is_silent = not self.texts or self.wanted.is_said or any(map(self._location, longer.steps))
-            if is_silent or gains or self._is_statement(longer):
-                yield longer
+            onward = self._way(use)
+            gains = sum(map(max, way.cover, onward.cover)) > max(sum(way.cover), sum(onward.cover)) + 1e-6
+            if is_open or gains or self._location(use.step) or self._is_statement((*way.steps, use.step)):
+                yield way.then(onward)
 
     def _go_on_to_wanted(self, found: list[PathFit]) -> Looking[None]:
         """Go on up or down what holds things, to what is wanted: the cities in districts of the states of a country.
@@ -221,19 +222,17 @@ class _Search:
         cover, step = self.fit.with_classes(self.texts, self._per_step(use.step), use.classes), use.step
         return PathFit((step,), use, use.share, cover, self.fit.hinted(step.predicate, self.hints))
 
-    def _per_step(self, step: Step) -> list[float]:
+    def _read_step(self, step: Step) -> list[float]:
         """How well the name of a step alone accounts for each word."""
-        if step.predicate not in self._per_predicate:
-            own = self.fit.phrase(self.texts, step.predicate, self.rel.preposition)
-            for i, position in enumerate(self.rel.words):
-                if step.predicate in self.own.called[position]:
-                    own[i] = 1.0
-                elif step.predicate in self.own.named[position]:
-                    own[i] = max(own[i], _W.by_name)
-            self._per_predicate[step.predicate] = own
-        return self._per_predicate[step.predicate]
+        own = self.fit.phrase(self.texts, step.predicate, self.rel.preposition)
+        for i, position in enumerate(self.rel.words):
+            if step.predicate in self.own.called[position]:
+                own[i] = 1.0
+            elif step.predicate in self.own.named[position]:
+                own[i] = max(own[i], _W.by_name)
+        return own
 
-    def _location(self, step: Step) -> float:
+    def _read_location(self, step: Step) -> float:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""
         if step.predicate in TAXONOMY:
             return 0.0 if self.view.is_ontology else _W.taxonomy
@@ -278,27 +277,28 @@ class _Search:
         """The steps that words name."""
         per, named = [*map(self._per_step, way.steps)], set[int]()
         least = NEAR if len(per) == 1 else _W.likely
-        is_own = self._is_statement(way)  # its verb names both
+        is_own = self._is_statement(way.steps)  # its verb names both
         for word in range(len(self.texts)):
             for at in range(len(per)) if is_own else (self._nearest(per, word),):
                 if per[at][word] >= least:
                     named.add(at)
         return tuple(map(way.steps.__getitem__, sorted(named)))
 
-    def _is_statement(self, way: PathFit) -> bool:
+    def _is_statement(self, steps: tuple[Step, ...]) -> bool:
         """Whether the verb names both ends of a statement, or words both its class and the other end: a wife."""
-        match way.steps:
+        match steps:
             case (Step(first, "inverse"), Step(last, "forward")):
                 if self.rel.verb and self.fit.are_of_statement(self.led_by, first, last):
                     return True
                 uses = self.view.uses(self.items) if self.fit.names_end(self.texts, last, self.hints) else ()
-                return any(use.step == way.steps[0] and self.fit.means_class(self.texts, use.classes) for use in uses)
+                return any(use.step == steps[0] and self.fit.means_class(self.texts, use.classes) for use in uses)
         return False
 
     def _turns(self, way: PathFit) -> list[tuple[Step, Role, str]]:
         """The steps whose direction counts, each with the role of what it starts from, and a noun that may name it."""
         if way.named:  # of a statement: what is given does something, or what belongs to it is named
-            steps = way.named if not self._is_statement(way) else way.steps[:1] if self.rel.verb else way.steps[1:]
+            is_both = self._is_statement(way.steps)
+            steps = way.named if not is_both else way.steps[:1] if self.rel.verb else way.steps[1:]
             return [(step, self._role_at(step, way), self.led_by) for step in steps]
         is_hinted = bool(self.hints and way.hinted)
         role = self.rel.role if is_hinted or self.rel.role in {"where", "prep"} else "any"
@@ -405,7 +405,7 @@ class _Search:
         if not self.texts or self.rel.role == "any" or self.kind in {"time", "place"}:
             return
         called = list(dict.fromkeys([*sorted(self.called, key=str), *self.view.predicates_called(self.texts)]))
-        self.fit.read(called)
+        self.fit.labels(called)
         for predicate in called:
             label, own = self.fit.text(predicate), self._per_step(Step(predicate))
             more = self.fit.roots(label) - {*map(root, self.texts)} - self.own.hint_roots

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from kgsparql.dataclasses import frozen
-from kgsparql.linking.codes import is_code
+from kgsparql.linking.words import is_code
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import UNITS, kind_of_literal
 from kgsparql.rdf import graph_patterns as g
@@ -170,9 +170,9 @@ def kind_at_end(ends: Sequence[Term]) -> a.Kind:
     >>> kind_at_end([Literal("12"), Literal("012")])
     'text'
     """
-    kinds = Counter(map(_kind_of_end, ends))
-    if not kinds:
+    if Literal not in {*map(type, ends)}:
         return "item"
+    kinds = Counter(map(_kind_of_end, ends))
     if kinds["number"] and any(map(_has_zeros, ends)):
         return "text"
     (most, number), *_ = kinds.most_common(1)

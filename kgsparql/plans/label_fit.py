@@ -7,15 +7,14 @@ whom ``author`` leads to, whom Ann ``advised`` is what ``advised by`` leads to A
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache, lru_cache, partial
 from itertools import repeat
 from typing import Literal as OneOf
-from typing import TypeVar
 
 import numpy as np
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker, Scores
 from kgsparql.linking.words import LABEL_OPENERS, root, stem, words_of
@@ -32,64 +31,47 @@ SAME: float = _W.same
 BY_CLASS: float = _W.by_class
 _SHORT = 3  # letters of a word that may end another one by chance
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 Form = OneOf["noun", "agent", "by", "verb", "of"]
 """O is the N of S; the same of who does something; S was V-ed by O; S V-s O; S is the N of O."""
 
 
-@dataclass(slots=True)
+@dataclass()
 class LabelFit:
-    """Compares words of one question with labels of a graph."""
+    """Compares words of one question with labels of a graph.
+
+    :ivar roots: the roots of the words of a label that carry what it says.
+    :ivar label_roots: the same of the label of a predicate.
+    :ivar text: the label of a predicate as words: no dashes, no unit at its end.
+    :ivar form: what the label of a predicate says of the two ends.
+    """
 
     labels: TermLabels
     ranker: Ranker
     lexicon: Lexicon
     named: frozenset[str] = frozenset()
-    locations: frozenset[str] = field(init=False)
-    contained: frozenset[str] = field(init=False)
-    _suffixes: tuple[str, ...] = field(init=False)
-    roots: Callable[[str], frozenset[str]] = field(init=False, repr=False)
-    """The roots of the words of a label that carry what it says."""
-    text: Callable[[IRI], str] = field(init=False, repr=False)
-    """The label of a predicate as words: no dashes, no unit at its end."""
-    form: Callable[[IRI], Form] = field(init=False, repr=False)
-    """What the label of a predicate says of the two ends."""
-    _texts: dict[IRI, str] = field(init=False)
-    _words: dict[tuple[str, str], float] = field(init=False)
-    _cosines: dict[tuple[str, str], float] = field(default_factory=dict)
-    _letters: dict[tuple[str, str], float] = field(init=False)
 
     def __post_init__(self) -> None:
         self.locations = frozenset(map(root, self.lexicon.locations))
         self.contained = frozenset(map(root, self.lexicon.containment))
         self._suffixes = tuple(self.lexicon.agent_suffixes)
         self.roots = partial(_roots, function=self.lexicon.function_words)
-        self._words, self._letters = _Remembered(self._read_word), _Remembered(self._read_letters)
-        self._texts = _Remembered(self._read_text)
-        self.text = self._texts.__getitem__  # as with roots, thousands of times a question
-        self.form = _Remembered(self._read_form).__getitem__
+        self._cosines = dict[tuple[str, str], float]()
+        # Kept for the question: it asks thousands of times the same of a few labels.
+        self._plain, self.text = cache(self._read_plain), cache(lambda one: self._plain(self.labels([one])[one]))
+        self._letters, self.word = cache(self._read_letters), cache(self._read_word)
+        self.form, self.is_other_end = cache(self._read_form), cache(self._is_other_end)
+        self.holds, self.is_location = cache(self._holds), cache(self._is_location)
+        self._of_class = cache(lambda kind: self.roots(*self.names([kind])))
+        self.label_roots = cache(lambda predicate: self.roots(self.text(predicate)))
 
-    def _read_text(self, predicate: IRI) -> str:
-        return self._plain(self.labels([predicate])[predicate])
-
-    def read(self, predicates: Iterable[IRI]) -> None:
-        """Read the labels of predicates that were not read before, together."""
-        new = [predicate for predicate in distinct(predicates) if predicate not in self._texts]
-        if new:
-            named = self.labels(new)
-            for predicate in new:
-                self._texts[predicate] = self._plain(named[predicate])
-
-    def _plain(self, label: str) -> str:
+    def _read_plain(self, label: str) -> str:
         text = _DASHES.sub(" ", split_camel_case(label)).strip().lower()
         name, _, last = text.rpartition(" ")
         return name if name and last.strip("()") in self.lexicon.units else text
 
     def compare(self, texts: Sequence[str], predicates: Sequence[IRI], preposition: str = "") -> None:
         """Compare words, alone and together, with the labels of predicates at once, as far as that is not known."""
-        self.read(predicates)
+        self.labels(predicates)
         if self.ranker.by_meaning:
             more = [f"{text} {preposition}" for text in texts] if preposition else []
             self._compare([*texts, " ".join(texts), *more], map(self.text, predicates))
@@ -114,21 +96,16 @@ class LabelFit:
 
     def says(self, word: str, label: str) -> bool:
         """Whether a label has a word, or a synonym, and is not only like it."""
-        return self._letters[word, label] >= SAME
+        return self._letters(word, label) >= SAME
 
-    def word(self, word: str, label: str) -> float:
+    def _read_word(self, word: str, label: str) -> float:
         """How well a label accounts for a word, in [0, 1]."""
-        return self._words[word, label]
-
-    def _read_word(self, pair: tuple[str, str]) -> float:
-        word, label = pair
-        if by_letters := self._letters[pair]:
+        if by_letters := self._letters(word, label):
             return by_letters
         cosine = self.cosine(self.lexicon.irregular.get(word, word), label)
         return cosine if word not in self.named or cosine >= _W.near_all_the_same else 0.0
 
-    def _read_letters(self, pair: tuple[str, str]) -> float:
-        said, label = pair
+    def _read_letters(self, said: str, label: str) -> float:
         own, word = self.roots(label), self.lexicon.irregular.get(said, said)
         if root(word) in own or root(said) in own:
             parts = label.split()
@@ -153,7 +130,7 @@ class LabelFit:
         A phrase may be alike as a whole (`passed away` and `date of death`), a verb with its preposition.
         """
         label = self.text(predicate)
-        own = [self._words[text, label] for text in texts]
+        own = [self.word(text, label) for text in texts]
         if len(texts) > 1 and min(own) < NEAR and self.roots(label).isdisjoint(map(root, texts)):
             whole = self.cosine(" ".join(texts), label)
             own = [max(whole, one) for one in own] if whole >= _W.near_phrase else own
@@ -192,13 +169,9 @@ class LabelFit:
 
     def roots_of(self, classes: Collection[IRI]) -> frozenset[str]:
         """The roots of the words in the names of classes."""
-        return frozenset[str]().union(*map(self.roots, self.names(classes)))
+        return frozenset[str]().union(*map(self._of_class, classes))
 
-    def label_roots(self, predicate: IRI) -> frozenset[str]:
-        """The roots of the words in the label of a predicate."""
-        return self.roots(self.text(predicate))
-
-    def is_other_end(self, word: str, label: str) -> bool:
+    def _is_other_end(self, word: str, label: str) -> bool:
         """Whether a word names the relation of a label from its other end: `narrower` for `broader`."""
         stems, own = {*map(stem, label.split())}, self.roots(label)
         # Of words of one root, as `employer` and `work` are, just the one that stands there is meant.
@@ -227,7 +200,7 @@ class LabelFit:
         rows = {word: np.zeros(len(names)) for text in texts for word in text.split()}
         if self.ranker.by_meaning:
             self._compare(rows, plain)
-        rows = {word: np.array([*map(self._words.__getitem__, zip(repeat(word), plain))]) for word in rows}
+        rows = {word: np.array([*map(self.word, repeat(word), plain)]) for word in rows}
         found = np.array([np.mean([rows[word] for word in text.split()], axis=0) for text in texts])
         if self.ranker.by_meaning and len(texts) and len(names):
             found = np.maximum(found, np.clip(self.ranker.similarities(texts, plain), 0.0, _W.most_by_meaning))
@@ -257,7 +230,7 @@ class LabelFit:
             return "verb"
         return "agent" if last.endswith(self._suffixes) and last not in lexicon.no_agents else "noun"
 
-    def holds(self, predicate: IRI) -> bool:
+    def _holds(self, predicate: IRI) -> bool:
         """Whether the subject contains the object: `has part`, `contains`, `member`, `is location of`."""
         label = self.text(predicate)
         found = words_of(label)
@@ -266,7 +239,7 @@ class LabelFit:
         is_within = found[-1:] == ("location",) or "located" in found
         return bool(self.roots(label) & self.contained) and not is_within
 
-    def is_location(self, predicate: IRI) -> bool:
+    def _is_location(self, predicate: IRI) -> bool:
         """Whether a predicate says nothing but where or in what something is."""
         own = self.label_roots(predicate)
         return bool(own) and own <= self.locations
@@ -352,18 +325,6 @@ class LabelFit:
         """Whether words are those of the label, preposition and all: `named after`; its direction is then said, too."""
         label = self.text(predicate)
         return bool(preposition) and preposition in label.split() and root(noun) in self.roots(label)
-
-
-class _Remembered(dict[K, V]):
-    """What was found for keys, each when it is first wanted: to look it up again is no call of Python's."""
-
-    def __init__(self, find: Callable[[K], V]) -> None:
-        super().__init__()
-        self._find = find
-
-    def __missing__(self, key: K) -> V:
-        value = self[key] = self._find(key)
-        return value
 
 
 _DASHES = re.compile(r"[–—\-\s]+")

@@ -20,9 +20,9 @@ from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
+from kgsparql.rdf.literals import converted, unit, unit_named
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
-from kgsparql.rdf.units import converted, unit, unit_named
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES
 from kgsparql.reading.clauses import (
     NounPhrase,

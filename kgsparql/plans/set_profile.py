@@ -26,11 +26,10 @@ from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.type_check import PLACE, UNITS, is_back_from_container, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable, apply
-from kgsparql.rdf.literals import OF_RDF
+from kgsparql.rdf.literals import OF_RDF, unit_named
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, grouped, iris_in, local_name, zip_equal
-from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
 from kgsparql.schema.patterns import patterns
@@ -466,8 +465,9 @@ def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tup
     if not classes:
         return ()
     counts = Counter(chain.from_iterable(filter(None, map(classes.get, terms))))
-    least = _SHARE * max(1, len(iris_in(terms)))
-    return tuple(sorted([c for c, n in counts.items() if n >= least], key=lambda c: (-counts[c], c.value)))
+    least = _SHARE * len(iris_in(terms)) if counts else 0
+    common = [c for c, n in counts.items() if n >= least]
+    return tuple(sorted(common, key=lambda c: (-counts[c], c.value)) if len(common) > 1 else common)
 
 
 def unit_of(predicate: IRI, ends: Sequence[Term]) -> str:

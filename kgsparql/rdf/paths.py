@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
@@ -15,6 +16,9 @@ Directions: TypeAlias = OneOf["both", "forward", "inverse"]
 def directions(wanted: Directions) -> tuple[Direction, ...]:
     """List the directions that an option value stands for."""
     return ("forward", "inverse") if wanted == "both" else (wanted,)
+
+
+_PREDICATE = attrgetter("predicate")
 
 
 class Step(NamedTuple):
@@ -179,7 +183,7 @@ class PropertyPath(NamedTuple):
     @property
     def predicates(self) -> tuple[IRI, ...]:
         """The predicates in order, whichever way they are walked."""
-        return tuple(step.predicate for step in self.steps)
+        return tuple(map(_PREDICATE, self.steps))
 
     @property
     def first_step(self) -> Step:
@@ -199,7 +203,7 @@ class PropertyPath(NamedTuple):
     @property
     def goes_back(self) -> bool:
         """Whether some step inverts one before it: up to what something is of, and down to others that are of it."""
-        return len({*self.steps}) > len({*self.predicates})
+        return self.is_long and len({*self.steps}) > len({*self.predicates})
 
 
 @frozen

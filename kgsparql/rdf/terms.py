@@ -100,7 +100,7 @@ def _in_case(case: Callable[[str], str], found: re.Match[str]) -> str:
 
 def iris_in(terms: Iterable[Term | None]) -> tuple[IRI, ...]:
     """Return those of some terms that are IRIs, in their order."""
-    return tuple(term for term in terms if isinstance(term, IRI))
+    return tuple([term for term in terms if isinstance(term, IRI)])
 
 
 def as_iri(term: Term) -> IRI:

@@ -13,8 +13,8 @@ from typing import Literal as OneOf
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import OptionError
 from kgsparql.linking.words import STOP_WORDS, stem
+from kgsparql.rdf.literals import unit_words
 from kgsparql.rdf.terms import first_of, normalised
-from kgsparql.rdf.units import unit_words
 from kgsparql.reading.clauses import Comparison
 from kgsparql.resources import packaged_toml
 

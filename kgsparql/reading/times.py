@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from kgsparql.dataclasses import frozen, replace
-from kgsparql.rdf.terms import Literal, first_of
+from kgsparql.rdf.terms import Literal, first_of, grouped
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Chunk, places_of
 from kgsparql.reading.form import Form
@@ -76,7 +76,9 @@ def times_said(asked: Form) -> Iterator[TimeSaid]:
     chunks = {chunk.start: chunk for chunk in asked.read.chunks}
     at, named, forms = 0, asked.read.named, _time_forms(asked.language)
     while at < len(asked.texts):
-        found = first_of(filter(None, (_read_form(form, at, asked, chunks, named) for form in forms)))
+        keys = (asked.texts[at], "DATE", "AMOUNT") if at in chunks else (asked.texts[at],)
+        likely = (form for key in keys for form in forms.get(key, ()))
+        found = first_of(filter(None, (_read_form(form, at, asked, chunks, named) for form in likely)))
         if found is not None:
             yield found
         at = at + 1 if found is None else found.words.stop
@@ -129,15 +131,18 @@ def days_of_date(date: Literal) -> Days | None:
 
 
 @cache
-def _time_forms(own: Lexicon) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """Read the forms of a language: words, each with its alternatives, and what they say; those of most words first."""
+def _time_forms(own: Lexicon) -> dict[str, list[tuple[list[str], str]]]:
+    """Read the forms of a language by the words that they may begin with; those of most words first.
+
+    Each is words, with their alternatives, and what they say.
+    """
     split = (line.rpartition(":") for line in own.time_forms)
-    forms = ((tuple(words.split()), kind.strip()) for words, _, kind in split)
-    return tuple(sorted(forms, key=lambda form: -len(form[0])))
+    forms = sorted(((words.split(), kind.strip()) for words, _, kind in split), key=lambda form: -len(form[0]))
+    return grouped((one, form) for form in forms for one in form[0][0].removesuffix(">was").split("|"))
 
 
 def _read_form(
-    form: tuple[tuple[str, ...], str], start: int, asked: Form, chunks: dict[int, Chunk], named: set[int]
+    form: tuple[list[str], str], start: int, asked: Form, chunks: dict[int, Chunk], named: set[int]
 ) -> TimeSaid | None:
     """Read a form at a place; ``None`` where its words do not stand there."""
     words, kind = form

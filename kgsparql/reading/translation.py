@@ -7,13 +7,12 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from kgsparql.dataclasses import frozen, replace
-from kgsparql.linking.codes import codes_in
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import LabelRow, rows_by
 from kgsparql.linking.label_matching import as_written, signed_place
 from kgsparql.linking.lattice import USUAL_NGRAM
-from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens
+from kgsparql.linking.words import TextToken, codes_in, is_proper, key_of, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised, zip_equal
 from kgsparql.reading.chunks import MAX_WORDS
 from kgsparql.reading.lexicon import LONGEST_PHRASE, Glossary, Meaning, glossary, language_of, lexicon

@@ -9,10 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from kgsparql.linking.codes import codes_in, is_never_number
-from kgsparql.linking.words import TextToken
+from kgsparql.linking.words import TextToken, codes_in, is_never_number
+from kgsparql.rdf.literals import converted
 from kgsparql.rdf.terms import IRI, XSD, Literal, first_of
-from kgsparql.rdf.units import converted
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.gaps import Gap, may_mean, uncomputed
 from kgsparql.reading.lexicon import lexicon

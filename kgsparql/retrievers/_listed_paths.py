@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -211,7 +212,7 @@ class LikelyPath:
     @property
     def ends(self) -> tuple[Term, ...]:
         """Where it leads to from all nodes, as far as that is known."""
-        return distinct(end for one in self.of_all_nodes for end in one.enumeration.ends[one.path])
+        return distinct(chain.from_iterable([one.enumeration.ends[one.path] for one in self.of_all_nodes]))
 
     @property
     def is_whole(self) -> bool:

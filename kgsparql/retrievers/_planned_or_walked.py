@@ -19,10 +19,9 @@ from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.errors import GRAPH_FAILED, LimitError, is_about_the_query
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import arrow, triple_text
-from kgsparql.linking.codes import is_code
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Mentions
-from kgsparql.linking.words import is_foreign, roots_of, words_of
+from kgsparql.linking.words import is_code, is_foreign, roots_of, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import parts, parts_of
 from kgsparql.rdf import graph_patterns as g
@@ -104,7 +103,7 @@ class PlannedOrWalked(Retriever):
                 walked = without_lost_items(walked, session)  # what is found again is not looked up once more
                 missing = gaps(session, walked)
             chosen = _one_of(planned, replace(walked, gaps=tuple(missing), is_judged=True), read)
-        return replace(chosen, readings=lambda _: self._all_readings(read, planned, walked, session))
+        return replace(chosen, readings=lambda walks: self._all_readings(read, planned, walked, session, walks))
 
     def _all_readings(
         self, read: ReadQuestion, planned: Retrieval | None, walked: Retrieval | None, session: Session,

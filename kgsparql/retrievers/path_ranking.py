@@ -116,10 +116,12 @@ class PathRanking(Retriever):
         if session.notes.partial and not len(evidence):
             evidence = self._single_steps(enumerations, session)
         of_things = Retrieval(Evidence(defining))
-        return Retrieval(
-            evidence, answers_at_ends(evidence, session),
-            readings=lambda _: [*readings_in(of_things, session), *self._readings_of(enumerations, session)],
-        )  # fmt: skip
+
+        def readings(walks: bool) -> list[Reading]:  # without more walks, those of the paths that were scored here
+            scored = self._scored_with_ends(enumerations, session, is_read=True) if walks else found
+            return [*readings_in(of_things, session), *self._readings_of(scored, session)]
+
+        return Retrieval(evidence, answers_at_ends(evidence, session), readings=readings)
 
     def _single_steps(self, enumerations: Sequence[Enumeration], session: Session) -> Evidence:
         """Show where the likeliest steps lead, of those that were read before the time, or the endpoint, was gone.
@@ -149,11 +151,11 @@ class PathRanking(Retriever):
 
     def readings_about(self, meant: Sequence[LinkedEntity], session: Session) -> list[Reading]:
         """List the paths from these entities, which names of the question may mean, the best first."""
-        return self._readings_of(self._enumerations_from(meant, session), session)
+        enumerations = self._enumerations_from(meant, session)
+        return self._readings_of(self._scored_with_ends(enumerations, session, is_read=True), session)
 
-    def _readings_of(self, enumerations: Sequence[Enumeration], session: Session) -> list[Reading]:
+    def _readings_of(self, found: Sequence[LikelyPath], session: Session) -> list[Reading]:
         """List paths as readings: the likeliest, and after the first list those of one step before the others."""
-        found = self._scored_with_ends(enumerations, session, is_read=True)
         likely = distinct_paths(found, len(found))
         further = sorted(likely[LISTED_READINGS:], key=lambda one: one.path.is_long)
         listed = [*likely[:LISTED_READINGS], *further][: self.prompt_paths]
@@ -231,7 +233,8 @@ class PathRanking(Retriever):
             ends = known.ends.get(path, ())
             if is_housekeeping(labels[last], last, ends, asked):
                 bonus -= _HOUSEKEEPING_PENALTY
-            if [link.label] == [end.value for end in ends if isinstance(end, Literal)] and not asks_name:
+            texts = [end.value for end in ends if isinstance(end, Literal)] if Literal in {*map(type, ends)} else ()
+            if texts == [link.label] and not asks_name:
                 bonus -= _OWN_NAME_PENALTY
             found.append(LikelyPath(known, path, score + bonus))
         return found

@@ -45,8 +45,8 @@ from kgsparql.plans.running import Computed
 from kgsparql.plans.term_lists import MOST_SETS, TermLists
 from kgsparql.plans.type_check import check, mapped, parts, terms_in
 from kgsparql.plans.writing import none_in_words
+from kgsparql.rdf.literals import ratios
 from kgsparql.rdf.terms import Literal, first_of, iris_in, printable
-from kgsparql.rdf.units import ratios
 from kgsparql.reading.gaps import Gap, left_out
 from kgsparql.reading.lexicon import lexicon
 

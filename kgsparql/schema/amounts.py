@@ -14,9 +14,8 @@ from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable, variables
-from kgsparql.rdf.literals import NUMBERS, OF_RDF
+from kgsparql.rdf.literals import NUMBERS, OF_RDF, sign_of, unit
 from kgsparql.rdf.terms import IRI, XSD, Literal, Term, name_words, whole_number
-from kgsparql.rdf.units import sign_of, unit
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
 from kgsparql.schema.patterns import patterns
 
