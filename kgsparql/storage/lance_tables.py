@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,8 +31,6 @@ _VERSION = 1
 _BLOB = ".bin"
 _Result = TypeVar("_Result")
 _importing = threading.Lock()
-_REST_CLIENT = "lance_namespace_urllib3_client"
-"""What LanceDB imports for tables on a server, which are not used here: its 366 checks are half of the import."""
 
 
 def lancedb(part: str = "") -> Any:
@@ -42,31 +39,9 @@ def lancedb(part: str = "") -> Any:
     Its modules import each other in a circle: two threads that import it at once may see half a module, so the second
     waits here.
     """
-    with _importing, _without_checks_of(_REST_CLIENT):
+    with _importing:
         whole = import_module("lancedb")
         return import_module(f"lancedb.{part}") if part else whole
-
-
-@contextmanager
-def _without_checks_of(package: str) -> Iterator[None]:
-    """Import this package without the checks of arguments that pydantic would build for each of its functions."""
-    if package in sys.modules:
-        yield
-        return
-    import pydantic
-
-    checked = pydantic.validate_call
-
-    def as_it_is(function: Any = None, /, **options: Any) -> Any:
-        if getattr(function, "__module__", "").startswith(package):
-            return function
-        return checked(**options) if function is None else checked(function, **options)
-
-    pydantic.validate_call = as_it_is
-    try:
-        yield
-    finally:
-        pydantic.validate_call = checked
 
 
 class Tables:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pydantic
 import pyoxigraph
 import pytest
 
@@ -28,7 +27,7 @@ from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import writer_lock
-from kgsparql.storage.lance_tables import MANIFEST, Tables, _without_checks_of, errors_translated
+from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated
 from tests.deep import DEEP
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import FIXTURES, ex, graph_of
@@ -413,21 +412,6 @@ def test_tables_that_are_removed_are_said_to_be_gone_and_a_place_not_writable_na
     with pytest.raises(StoreError) as caught:
         Tables(tmp_path / "file" / "index").written("labels", pa.table({"key": ["a"]}))
     assert "KGSPARQL_CACHE_DIR" in caught.value.hint
-
-
-def test_only_the_checks_of_the_named_package_are_left_out_of_an_import() -> None:
-    def half(number: int) -> float:
-        return number / 2
-
-    checked = pydantic.validate_call
-    with _without_checks_of("no.such"):
-        with pytest.raises(pydantic.ValidationError):
-            pydantic.validate_call(half)("x")  # type: ignore[arg-type]
-        with pytest.raises(pydantic.ValidationError):
-            pydantic.validate_call(validate_return=True)(half)("x")  # type: ignore[arg-type]
-        half.__module__ = "no.such.part"
-        assert pydantic.validate_call(half) is half
-    assert pydantic.validate_call is checked
 
 
 def test_indexes_are_in_a_directory_and_not_in_object_storage() -> None:
