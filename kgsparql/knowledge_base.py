@@ -195,8 +195,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
             model=asking.model, require_model=asking.require_model,
             complete=asking.complete,
-            given=given, direction=asking.direction,
-            min_confidence=asking.min_confidence, reading=asking.reading, choices=asking.choices,
+            given=given, min_confidence=asking.min_confidence, reading=asking.reading, choices=asking.choices,
             guarantee=asking.guarantee,
         )  # fmt: skip
         if asking.model is not None and asking.trial:

@@ -16,7 +16,6 @@ from kgsparql.budget import Budget
 from kgsparql.dataclasses import field, fields, frozen, replace
 from kgsparql.errors import LimitError, OptionError, QuestionError
 from kgsparql.events import Emit, ignore
-from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import packaged_toml
 
@@ -71,7 +70,6 @@ class AskOptions:
     :param guarantee: 80, 90 or 95: list as few readings as hold the right one in so many of 100 questions, or say that
         none do; without a model, by the default method. 0: no guarantee.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
-    :param direction: in which triples are walked.
     :param budget: the limits of the question: calls, tokens, seconds, queries.
     :param emit: called with each event, on the thread that answers.
     :param cancel: ends the question with an error.
@@ -92,7 +90,6 @@ class AskOptions:
     choices: bool = True
     guarantee: int = 0
     after: Before | Answer | None = None
-    direction: Directions = "both"
     budget: Budget = field(default_factory=Budget)
     emit: Emit = ignore
     cancel: threading.Event = field(default_factory=threading.Event)
@@ -113,8 +110,6 @@ class AskOptions:
         if not isinstance(self.retriever, str | Retriever):
             message = f"no method: {printable(str(self.retriever), 80)}"
             raise OptionError(message, hint="its name, or one that is made: MindMap()")
-        if self.direction not in {"both", "forward", "inverse"}:
-            raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
         if not 0 <= self.min_confidence <= 1:
             raise OptionError(f"a confidence of {self.min_confidence}", hint="a probability, from 0 to 1")
         if self.guarantee not in {0, *GUARANTEES}:

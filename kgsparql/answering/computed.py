@@ -134,8 +134,8 @@ def with_rows(found: Computed, session: Session) -> Computed:
         return found
     *before, last = plan.path.steps
     items = a.Ends(plan.start, PropertyPath(tuple(before))) if before else plan.start
-    profiler = Profiler(session.graph, session.vocabulary, direction="forward", common=common_profiler(session))
-    uses = {one.step: one for one in profiler(items).uses if one.most == 1}
+    profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
+    uses = {one.step: one for one in profiler(items).uses if one.step.is_forward and one.most == 1}
     nodes, kinds = iris_in(profiler.sample(items)), {one.kind for one in uses.values()}
     called = session.labels([*nodes, *(step.predicate for step in uses)])
     is_named = any(called[node] != local_name(node) for node in nodes)

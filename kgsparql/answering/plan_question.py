@@ -64,7 +64,7 @@ class PlanQuestion:
         chunks: tuple[Chunk, ...] = ()
         with session.within_budget():
             chunks = read_whole(session).read.chunks
-        profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
+        profiler = Profiler(session.graph, vocabulary, common=common_profiler(session))
         return cls(session, chunks, profiler, vocabulary)
 
     def texts(self, names: str) -> tuple[Literal, ...]:
@@ -168,10 +168,10 @@ def name_schema(session: Session) -> None:
 def common_profiler(session: Session) -> Profiler:
     """Make what looks at what is the same for all questions about a graph, charged to none."""
     graph, ignored = session.graph.graph.origin, session.graph.ignored
-    walked = (session.direction, ignored.terms, frozenset(session.vocabulary.joined))
+    walked = (ignored.terms, frozenset(session.vocabulary.joined))
     with _KEEPING:
         known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
-    return Profiler(session.graph.shared(), session.vocabulary, direction=session.direction, known=known)
+    return Profiler(session.graph.shared(), session.vocabulary, known=known)
 
 
 _LONGEST = 4  # words of a text that are looked for together

@@ -85,7 +85,7 @@ def read_and_planned(session: Session, *, is_now: bool = True) -> ReadQuestion:
     own, words = asked.language, asked.read
     session.asked_about(kind for chunk in words.chunks for kind in chunk.classes)
     vocabulary = session.vocabulary
-    profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
+    profiler = Profiler(session.graph, vocabulary, common=common_profiler(session))
     session.looked_at = profiler.known
     things = first_of(one for chunk in words.chunks for one in chunk.classes if predicate_of_things(one))
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session), things)

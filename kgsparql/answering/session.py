@@ -23,7 +23,7 @@ from kgsparql.plans.adapting import Those
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.set_profile import KnownSets
-from kgsparql.rdf.paths import Directions, Path
+from kgsparql.rdf.paths import Path
 from kgsparql.rdf.terms import IRI, Labels, Term, distinct
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.form import Form
@@ -92,7 +92,6 @@ class Session:
     given: tuple[IRI, ...] = ()
     links: tuple[LinkedEntity, ...] = ()
     same: tuple[Path, ...] = ()
-    direction: Directions = "both"
     min_confidence: float = 0.0
     reading: int = 0
     choices: bool = True

@@ -234,7 +234,6 @@ def opened_to_ask(
     from kgsparql.retrievers import load
 
     own = {one.name: getattr(how, one.name) for one in fields(AskOptions) if hasattr(how, one.name)}
-    c.checked_direction(own.get("direction", "both"))
     own |= {"retriever": "auto", "require_model": model.require_model, **more}
     if is_one_method:
         own |= {"retriever": how.retriever or "auto", "options": options_of(how.option)}

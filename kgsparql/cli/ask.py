@@ -72,7 +72,6 @@ class AnswerOptions:
     ] = "auto"
     form: Annotated[str | None, c.format_option(f"Output: {', '.join(c.ANSWER_FORMATS)}.")] = None
     output: c.OutputOption = None
-    direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
     language: Annotated[
         str, c.option("--language CODE", "Of the question: de, en, es, fr.", show_default="its words tell")

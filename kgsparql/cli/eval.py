@@ -63,7 +63,6 @@ class RunOptions:
         c.option("--workers", "Questions at the same time; 4 with a model or endpoint, else 1.", min=1, max=64),
     ] = None
     embedder: c.EmbedderOption = "auto"
-    direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
     seed: Annotated[int, c.option("--seed", "Which questions are drawn.")] = 0
 

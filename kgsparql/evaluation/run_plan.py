@@ -107,7 +107,7 @@ def configuration(dataset: Dataset, knowledge: KnowledgeBase, plan: Plan, *, sam
         "server": "" if model is None else redacted(model.client.base_url),
         "reply_tokens": None if model is None else model.reply_tokens,
         "gold_topics": plan.gold_topics,
-        "direction": asking.direction, "languages": list(knowledge.languages),
+        "languages": list(knowledge.languages),
         "embedder": "" if own_embedder is None else own_embedder.name, "asked_embedder": embedder,
         "budget": asdict(asking.budget), "workers": plan.workers,
         "began": now(), "ended": None,

@@ -24,7 +24,7 @@ from kgsparql.graphs.adjacency import (
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Directions, Hop, Path, Step, Walk, Way, directions
+from kgsparql.rdf.paths import Directions, Hop, Path, Step, Walk, Way
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, iris_in
 
@@ -257,9 +257,9 @@ class AdjacentSteps:
     :param skip: predicates that are left out.
     """
 
-    def __init__(self, view: AdjacencyView, terms: Sequence[IRI], direction: Directions, skip: frozenset[IRI]) -> None:
+    def __init__(self, view: AdjacencyView, terms: Sequence[IRI], skip: frozenset[IRI]) -> None:
         self._view, self._adjacency, self._terms = view, view.adjacency, terms
-        self._ways, self._skip = directions(direction), skip
+        self._skip = skip
         numbers = [n for term in terms if (n := view.adjacency.number(term)) is not None]
         self._numbers = np.array(sorted(numbers), np.int64)
         self._begins, self._counts, triples = neighbours_of(view.adjacency, self._numbers)
@@ -322,7 +322,7 @@ class AdjacentSteps:
 
     def _is_walked(self, number: int) -> bool:
         step = self._adjacency.step(number)
-        return step.direction in self._ways and not (step.predicate in self._skip or self._view.drops(step.predicate))
+        return not (step.predicate in self._skip or self._view.drops(step.predicate))
 
 
 def led_to(view: AdjacencyView, terms: Sequence[IRI], predicates: Iterable[IRI]) -> list[tuple[Term, Term]] | None:

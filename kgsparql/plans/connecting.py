@@ -153,7 +153,7 @@ class _Search:
             if len(way.steps) == 1 and way.direction <= _W.against_role:
                 turned.add(way.last.step.reversed)
         if not self.halves:
-            fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
+            fitting += self._of_nothing(have, turned)
         self.is_direct = any(map(PathFit.is_direct, fitting))
         for way in fitting:
             way.doubts = [*self._doubts(way)]
@@ -181,7 +181,7 @@ class _Search:
         is_half = bool(self.rel.verb) and self.fit.text(way.last.step.predicate).startswith(stem(self.led_by))
         is_node = way.last.step.direction == "inverse" and self.fit.means_class(self.texts, way.last.classes)
         may_join = self._is_joined or self.wanted.is_said or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
-        return len(self.texts) != 1 or may_join or is_half or is_node or bool(self._location(way.last.step))
+        return len(self.texts) != 1 or may_join or is_half or is_node
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         is_open = not self.texts or self.wanted.is_said or bool(self._location(way.last.step))
@@ -205,9 +205,9 @@ class _Search:
         if down and not any(min(way.cover) >= NEAR and self.wanted.is_at(way.last) for way in found):
             yield self.view.profiler.look_at, [ends(self.items, way.path) for way in down]
             ways = [(way, use) for way in down for use in self.view.uses(ends(self.items, way.path))]
-            found += [way.then(self._way(use)) for way, use in ways if min(self._per_step(use.step)) >= NEAR]
+            found += [way.then(self._way(use)) for way, use in ways if self._says_all(use.step)]
         if said:
-            held = [way for way in held if min(self._per_step(way.steps[0])) >= NEAR > fit.goes_down(way.last.step)]
+            held = [way for way in held if self._says_all(way.steps[0]) and not fit.goes_down(way.last.step)]
         for _ in range(_DEEPER):
             if not held or any(self.wanted.is_at(way.last) for way in held):
                 return
@@ -231,6 +231,10 @@ class _Search:
             elif step.predicate in self.own.named[position]:
                 own[i] = max(own[i], _W.by_name)
         return own
+
+    def _says_all(self, step: Step) -> bool:
+        """Whether the name of a step accounts for every word."""
+        return min(self._per_step(step)) >= NEAR
 
     def _read_location(self, step: Step) -> float:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""
@@ -420,14 +424,6 @@ class _Search:
                 if score is not None:
                     score += sum(own) / len(own) - _W.more_said * len(more)
                     yield PathFit((step,), PredicateUse.none_of(step), cover=own, named=(step,), score=score)
-
-    def _turned(self, found: Sequence[PathFit], have: set[Step]) -> Iterator[PathFit]:
-        """Steps to places that go only the other way, asked for in a place: in the way asked, they lead to nothing."""
-        for way in found if self.rel.role == "prep" and self.wanted.is_said and not self.texts else ():
-            back, is_one = way.last.step.reversed, len(way.steps) == 1 and len(way.last.ends) < 2
-            is_place = is_one and self.fit.is_location(back.predicate)  # of many things, these may be what is in it
-            if is_place and way.direction <= _W.against_role and back not in have:
-                yield PathFit((back,), PredicateUse.none_of(back), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool, is_open: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known."""

@@ -11,7 +11,7 @@ from kgsparql.dataclasses import replace
 from kgsparql.graphs.graph import KnowledgeGraph, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
-from kgsparql.rdf.paths import Directions, Step, directions
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
 from kgsparql.schema.dating import Joined
@@ -136,7 +136,7 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
             del facts[at][step]
 
 
-def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, direction: Directions) -> None:
+def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph) -> None:
     """Add what restrictions say of some classes, as if their predicates led there, and what those above exclude."""
     x, rule, by, far = variables("x rule by far")
     if terms and graph.held(frozenset((DISJOINT_WITH,))):
@@ -146,7 +146,7 @@ def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph, d
             facts[Step(DISJOINT_WITH)][found["x"]].add(found["far"])
     said = (g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(x, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,)))
     for way, near, end in (("forward", x, far), ("inverse", far, x)):
-        if way in directions(direction) and terms:
+        if terms:
             above = () if way == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
             group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
             select = g.Select((x, by, far), group, limit=MOST_OF_EACH)

@@ -22,7 +22,7 @@ from kgsparql.plans.type_check import UNITS, parts
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.literals import converted, unit, unit_named
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
+from kgsparql.rdf.terms import IRI, Literal, first_of
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES
 from kgsparql.reading.clauses import (
     NounPhrase,
@@ -137,8 +137,6 @@ class Measuring(NamedWords):
             return
         own = [max(both) for both in zip_longest(*(fit.phrase(texts, use.predicate) for use in uses))]
         hinted = [fit.hinted(use.predicate, hints) for use in uses]
-        if last.kind in UNITS and "duration" in hints and sum(o.kind in UNITS for o in self.view.uses(items)) == 1:
-            hinted[-1] = max(hinted[-1], NEAR)  # whatever it is called
         is_theirs = bool(hinted[0]) or (is_far and bool(hinted[-1]) and uses[0].path == self.being(items))
         if min(own) < NEAR if texts else not is_theirs:  # whose birth? not its own
             return
@@ -251,9 +249,6 @@ class Measuring(NamedWords):
     def superlative(self, given: Denotation, best: Superlative) -> list[Denotation]:
         """The largest, the second oldest, the top five of a set."""
         is_often = not self.lexicon.frequencies.isdisjoint(best.measures)
-        if is_often and given.is_free and (whole := self.word_set(given)) is not None:
-            fits = [fit for _, fit in self.predicates_named(self.connector.at(given.head))]
-            given = whole.doubted(*[rival()] * (fits.count(max(fits)) > 1))
         if given.items is None:
             return [given.leaving_out([best.position])]
         if isinstance(given.items, a.Items) and len(given.items.terms) == 1 and self.question.asks != "choose":
@@ -408,10 +403,6 @@ class Measuring(NamedWords):
             return self._counted(given, said, phrase)
         verb = self.positions_of_verb(said)
         found = self.measures(given, verb) if verb else []
-        if not found and quantity.value.unit:  # of what has this unit, and of nothing else
-            adjectives = self.lexicon.comparatives.values()
-            found = self.measures(given, (), distinct(word for one in adjectives for word in one.measures))
-            return [(given, one) for one in self.of_its_kind(found, quantity)]
         return [(given, one) for one in self.of_its_kind(found, quantity) or found]
 
     @staticmethod

@@ -32,14 +32,13 @@ _W = weights("reading")
 """How much less well than the best a reading may fit that is taken because the best comes to nothing."""
 
 
-class Planner:
+class Planner(NamedWords):
     """Plans one question on a graph."""
 
     def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form) -> None:
         asked = NamedWords(Connector(view, fit, asked), asked).counting_acts(asked)
-        self.view, self.asked, self.question, self.lexicon = view, asked, asked, asked.language
-        self.chunks, self.texts, self.raw = asked.read.chunks, asked.read.texts, asked.read.raw
-        self.connector = Connector(view, fit, asked)
+        super().__init__(Connector(view, fit, asked), asked)
+        self.chunks = asked.read.chunks
         self.phrases = Phrases(self.connector, asked)
         self.tables = TablePlanner(self.phrases)
 
@@ -98,8 +97,8 @@ class Planner:
         ends_at += [(one.start, one.path.steps[0].predicate) for one in parts_of(found.plan, a.Ends)]
         for items, predicate in ends_at:
             is_so = isinstance(items, a.Items) and not texts.isdisjoint(items.terms)
-            if is_so and not self.tables.fit.label_roots(predicate) <= roots_of(self.lexicon.countries_are):
-                yield unsaid(self.tables.fit.text(predicate))
+            if is_so and not self.fit.label_roots(predicate) <= roots_of(self.lexicon.countries_are):
+                yield unsaid(self.fit.text(predicate))
 
     def _not_averaged(self, found: PlannedReading) -> list[int]:
         """The positions of words such as `average`, where a plan has no average, and no name in it says so."""
@@ -197,7 +196,7 @@ class Planner:
         if head is not None and head.number is not None and not head.entities:
             return []  # no number that the question says itself is its answer
         if all(one.is_free for one in found):
-            wholes = [(one, self.phrases.word_set(one)) for one in found if one.head]
+            wholes = [(one, self.word_set(one)) for one in found if one.head]
             found = [whole.doubted(*one.doubts) for one, whole in wholes if whole is not None][:1]
         return self.phrases.predicating.settled_of(found)
 
@@ -242,7 +241,7 @@ class Planner:
     def _as_well(self, other: Denotation, taken: Denotation) -> Gap:
         """Doubt a reading beside which another fits as well, by the predicates that tell them apart."""
         ways = ((one.path, own.path) for one, own in zip(other.how, taken.how, strict=False) if one.path != own.path)
-        names = [quoted(self.phrases.fit.text(path.last)) for path in next(ways, ())]
+        names = [quoted(self.fit.text(path.last)) for path in next(ways, ())]
         return rival(*names) if len(set(names)) > 1 else rival()
 
     def _leaps(self, how: Sequence[Match]) -> tuple[Gap, ...]:
@@ -250,20 +249,20 @@ class Planner:
         for words, path in how:
             if path.is_direct:
                 continue
-            named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
+            named = [max(self.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
             odd = [step.predicate for step, own in zip(path.steps[:-1], named, strict=False) if own < NEAR]
             joints = self.lexicon.prepositions & set(self.texts)  # at: `at station`
-            odd = [one for one in odd if self.phrases.fit.text(one).split()[0] not in joints]
-            is_leap = any(not (one in TAXONOMY or self.phrases.fit.is_location(one)) for one in odd)
+            odd = [one for one in odd if self.fit.text(one).split()[0] not in joints]
+            is_leap = any(not (one in TAXONOMY or self.fit.is_location(one)) for one in odd)
             if is_leap and max(named) >= NEAR:
-                return (unsaid(self.phrases.fit.text(odd[0])),)
+                return (unsaid(self.fit.text(odd[0])),)
         return ()
 
     def _of_empty_classes(self, taken: Denotation) -> tuple[Gap, ...]:
         """Doubt what is said of a class of which nothing in the graph is."""
         kinds = {part.of for part in parts_of(taken.known, a.Instances)}
         empty = filterfalse(self.view.has_instances, sorted(kinds, key=str))
-        return tuple(map(known_elsewhere, self.phrases.fit.names([*empty][:1])))
+        return tuple(map(known_elsewhere, self.fit.names([*empty][:1])))
 
     def _of_one_thing(self) -> Iterator[Gap]:
         """Doubt that a noun is the name of one thing, where it is asked which such thing something is true of."""
@@ -313,7 +312,7 @@ class Planner:
         return next((one for one in found if one.is_named), None)
 
     def _text_of(self, chunk: Chunk) -> str:
-        return " ".join(self.raw[at] for at in chunk.span)
+        return " ".join(self.chunked.raw[at] for at in chunk.span)
 
     def _said(self, phrase: NounPhrase) -> str:
         return " ".join(self.texts[p] for p in sorted(phrase.positions))
@@ -338,7 +337,7 @@ class Planner:
             own = [subject]
             for said in question.said:
                 kept = best((new for one in own for new in self.phrases.restricting.restrict(one, said)), 5)
-                own = kept or [one.leaving_out(self.phrases.said_in(said)) for one in own]
+                own = kept or [one.leaving_out(self.said_in(said)) for one in own]
             found += own
         ranked = best([one for one in found if not one.is_free])
         if not ranked:
@@ -397,13 +396,13 @@ class Planner:
     def _summaries(self, phrase: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
         """The average, the sum, the highest of a value over a set; of nobody's, over all that have it."""
         if (owner := phrase.of) is None:
-            kind = self.phrases.measured_class(self.phrases.positions(phrase.chunks))
+            kind = self.measured_class(self.positions(phrase.chunks))
             owners = [] if kind is None else [Denotation(a.Instances(kind))]
-            yield from self._summarised(self.phrases.positions(phrase.chunks), owners, how)
+            yield from self._summarised(self.positions(phrase.chunks), owners, how)
             return
         chunks, whose = self.phrases.owned_noun(phrase, owner)
         owners = self.phrases.predicating.settled_of(self.phrases.denotations(whose)[:3])
-        yield from self._summarised(self.phrases.positions(chunks), owners, how)
+        yield from self._summarised(self.positions(chunks), owners, how)
 
     def _summarised(
         self, positions: Sequence[int], owners: Sequence[Denotation], how: a.Summary
@@ -434,10 +433,10 @@ class Planner:
         if is_thing or is_often or phrase.restrictions or best_of.number * best_of.rank > 1:
             return None
         summary: a.Summary = "max" if best_of.is_largest else "min"
-        positions = self.phrases.positions(phrase.chunks)
+        positions = self.positions(phrase.chunks)
         found = self._summaries(phrase, summary)
         texts = self.connector.at(positions)
-        named = [own for own in found if self.phrases.fit.whole(texts, own.how[-1].path.last)]
+        named = [own for own in found if self.fit.whole(texts, own.how[-1].path.last)]
         return max(named, key=lambda own: own.score, default=None)
 
     def _choice(self) -> PlannedReading:
@@ -452,7 +451,7 @@ class Planner:
         if not phrase.restrictions and phrase.superlative:
             found = self.phrases.measuring.superlative(found[0], phrase.superlative)
         elif not phrase.restrictions:
-            found = [found[0].leaving_out(self.phrases.positions(phrase.chunks))]
+            found = [found[0].leaving_out(self.positions(phrase.chunks))]
         for said in phrase.restrictions:
             found = best((new for one in found for new in self.phrases.restricting.restrict_choice(one, said)), 4)
         return self._chosen(found)

@@ -17,7 +17,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import UNITS
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal, first_of
 from kgsparql.rdf.vocabulary import CLASS_ABOVE, DISJOINT_WITH, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity, relations
 from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival, unsaid
@@ -57,9 +57,6 @@ class Predicating(NamedWords):
             ]
         if isinstance(other.items, a.Items):
             return self._is_one_of(given, other)
-        if isinstance(other.items, a.Top) and given.classes:  # which university is the employer of the most
-            among = a.Both((given.known, other.items.items))
-            return [given.kept(replace(other.items, items=among), other.score)]
         if all(self.texts[p] in self.lexicon.light for p in given.head):  # which person is the author
             return met(given.headless(), [other])
         if not given.asked:  # `a child who is a citizen`: these are citizens, and somebody's children
@@ -243,9 +240,6 @@ class Predicating(NamedWords):
         """X has A: a predicate called A leads anywhere, or to the value that stands beside it; or X has one of A."""
         if valued := self._has_value(given, phrase):
             return valued
-        if other.items is not None and other.head:  # a child who is a citizen: the noun names the predicate
-            rel = Rel(other.head, "value", wanted=None if given.is_free else given)
-            return met(given.headless(), self.connector.connect(replace(other, head=()), rel))
         found = []
         words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
@@ -278,19 +272,11 @@ class Predicating(NamedWords):
 
     def _has_value(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X has the place of birth Bonn: the words name a predicate, the name at their end its value."""
-        last = phrase
-        if phrase.of is not None and phrase.of_form == "of" and len(phrase.of.chunks) > 1 and phrase.of.of is None:
-            last = phrase.of
-        named = [chunk for chunk in last.chunks if chunk.entities]
-        value = last.head if last.head in named else next(iter(named), last.head)  # or German nationality
-        is_last = last is not phrase or len(phrase.chunks) > 1
-        is_text = value is not None and bool(value.entities) and isinstance(value.entities[0].term, Literal)
-        is_bare = given.is_free and not given.head and not is_text
-        if is_bare or value is None or not value.entities or not (value.is_strong or is_last):
-            return []
-        chunks = [*phrase.chunks, *(last.chunks if last is not phrase else [])]
-        words = tuple(p for p in self.positions(chunks) if p not in value.span)
-        if not words:
+        named = [chunk for chunk in phrase.chunks if chunk.entities]
+        value = phrase.head if phrase.head in named else first_of(named)  # or German nationality
+        words = tuple(p for p in self.positions(phrase.chunks) if value is not None and p not in value.span)
+        is_bare = given.is_free and not given.head
+        if value is None or not words or (is_bare and not isinstance(value.entities[0].term, Literal)):
             return []
         rel = Rel(words, "value", wanted=None if given.is_free else given)
         starts = [Denotation(named_set(name), 1.0) for name in value.entities[:_GIVEN]]
@@ -387,7 +373,7 @@ class Predicating(NamedWords):
             for option in (options if said.object is not None else ())
             for one in self._compared_with(given, than, noun)
             for value, *doubts in (
-                self._values_beside(option, one, by, is_order=is_order)
+                self._values_beside(option, one, by)
                 if one.is_named and than.summary is None
                 else [(a.SummaryOf(how, one.known, own.measure),) for own in self._measures_by(one, verb, noun, by)[:1]]
             )
@@ -439,24 +425,17 @@ class Predicating(NamedWords):
         return named if named or noun else self.measuring.measures(given, (), by.measures)
 
     def _values_beside(
-        self, option: MeasureFit, other: Denotation, by: Comparative, *, is_order: bool
+        self, option: MeasureFit, other: Denotation, by: Comparative
     ) -> Iterator[tuple[Literal, *tuple[Gap, ...]]]:
-        """The value of another thing that a measure is compared with; where nothing says which, any time of it."""
+        """The value of another thing that a measure is compared with."""
         ways = self.times(other, by.event)[:1] if by.event else [option]
-        doubts: list[Gap] = []
         found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
-        if not found and is_order and not by.event:
-            ways = self.times(other, ())[:1]
-            doubts = [unsaid(self.fit.text(own.last)) for own in ways]
-            found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
         if isinstance(option.measure, a.HowMany):
             yield (Literal(len(found)),)
             return
         known = sorted((own for one in found if (own := as_kind(one, option.kind)) is not None), key=str)
-        if len(known) > 1:
-            doubts.append(rival("another value", known[0].value))
         for value in known[:1]:
-            yield value, *doubts
+            yield value, *[rival("another value", value.value)] * (len(known) > 1)
 
     def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureFit]:
         """When something was, by the words for what happened; else whenever it was."""

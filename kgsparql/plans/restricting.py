@@ -12,7 +12,7 @@ from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.type_check import parts, parts_of
-from kgsparql.rdf.terms import IRI, Literal, first_of, zip_equal
+from kgsparql.rdf.terms import IRI, Literal, first_of
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.clauses import (
     Alternatives,
@@ -288,10 +288,6 @@ class Restricting(NamedWords):
                 most = Superlative(by.position, by.comparison in {">", ">="}, by.measures)
                 return self.measuring.extreme(given, said, NounPhrase(superlative=most))  # "died": by that date
             phrase = said.object
-            word = self.lexicon.comparatives.get(self.texts[said.verb[0]]) if said.verb else None
-            if phrase is not None and word is not None:
-                phrase = replace(phrase, most=(said.verb[0], word.comparison == ">"))
-                said = Predication(light="have", object=phrase)
             if phrase is not None and (phrase.most or phrase.superlative):
                 return self.measuring.extreme(given, said, phrase)
         return self.restrict(given, said)
@@ -478,13 +474,8 @@ class Restricting(NamedWords):
 
 def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
     """Say of each part what is said of the first, or last: the `place of death` of `place of death Rome or Paris`."""
-    first, last = parts[0], parts[-1].chunks
+    first = parts[0]
     nouns = first.chunks[:-1]
-    if len(last) > 1 and last[-2].entities and not last[-1].entities:  # German and US nationality, red and green bikes
-        are_texts = all(isinstance(own.term, Literal) for part in parts for own in part.chunks[0].entities)
-        is_shared = are_texts or not last[-1].classes
-        are_bare = (is_shared and len(part.chunks) == 1 and bool(part.chunks[0].entities) for part in parts)
-        return [replace(p, chunks=(*p.chunks, last[-1])) if one else p for p, one in zip_equal(parts, are_bare)]
     if not nouns or not first.chunks[-1].entities or first.of is not None:
         return list(parts)
     bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=(*nouns, *part.chunks)) for part in parts]

@@ -27,7 +27,7 @@ from kgsparql.plans.type_check import PLACE, UNITS, is_back_from_container, with
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable, apply
 from kgsparql.rdf.literals import OF_RDF, unit_named
-from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
+from kgsparql.rdf.paths import Direction, PropertyPath, Step, directions
 from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, grouped, iris_in, local_name, zip_equal
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
@@ -143,7 +143,6 @@ class KnownSets:
 class Profiler:
     """Looks at sets, each once.
 
-    :param direction: in which predicates are walked.
     :param common: looks at the sets that are the same for all questions: the items of a class, and what a predicate
         leads to from these.
     :param known: of sets that were looked at before.
@@ -152,7 +151,6 @@ class Profiler:
 
     graph: KnowledgeGraph
     vocabulary: GraphVocabulary = field(default_factory=GraphVocabulary)
-    direction: Directions = "both"
     common: Profiler | None = None
     known: KnownSets = field(default_factory=KnownSets)
     unwalked: frozenset[IRI] = UNWALKED
@@ -291,7 +289,7 @@ class Profiler:
         view, iris = self.graph.adjacency_view(), iris_in(terms)
         if view is None or len(iris) < len(terms) or self.vocabulary.restricted:
             return None  # a blank node has no number to begin with
-        steps = AdjacentSteps(view, iris, self.direction, self.unwalked)
+        steps = AdjacentSteps(view, iris, self.unwalked)
         also = (*self.vocabulary.implied, *self.vocabulary.to_nodes, *map(Step, self.vocabulary.valued))
         beyond = (Step(LIST_FIRST, "inverse"), *also)  # what has the list is beyond its cells
         return None if steps.are_too_many or any(map(steps.has, beyond)) else steps
@@ -307,7 +305,7 @@ class Profiler:
         queries, limit = list[Query](), _FACTS if len(asked) == 1 else MOST_OF_EACH
         for at, (items, (terms, only)) in enumerate(asked.items()):
             some = self._some(items, terms, x)
-            for led in directions(self.direction) if only is None else ("forward",) if only else ():
+            for led in directions("both") if only is None else ("forward",) if only else ():
                 queries.append(_query_of_facts(Literal(str(at)), some, only, led, limit))
         by_end = partial(defaultdict[Term, set[Term]], set)
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(by_end) for _ in asked]
@@ -324,7 +322,7 @@ class Profiler:
         add_nodes(facts, patterns, graph, self.vocabulary)
         add_values(facts, patterns, graph, self.vocabulary)
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
-            add_restricted(iris_in(terms), own, graph, self.direction)
+            add_restricted(iris_in(terms), own, graph)
         for items, own in zip_equal(asked, facts):
             ways = (LIST_FIRST, *(step.predicate for step in own if is_back_from_container(step)))
             if found_in := iris_in(chain(*(own.pop(Step(one, "inverse"), ()) for one in ways))):

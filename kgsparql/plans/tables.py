@@ -9,7 +9,7 @@ from typing import cast
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.columns import Columns
+from kgsparql.plans.columns import Columns, Ordering
 from kgsparql.plans.denotation import (
     Denotation,
     Match,
@@ -21,7 +21,6 @@ from kgsparql.plans.denotation import (
     unplanned,
     way_back,
 )
-from kgsparql.plans.in_order import Ordering
 from kgsparql.plans.measuring import summarised
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.phrases_on_graph import Phrases
@@ -112,15 +111,11 @@ class TablePlanner(NamedWords):
         self, key: Denotation, things: NounPhrase, by: NounPhrase, extreme: Superlative
     ) -> Iterator[PlannedReading]:
         for thing in self.phrases.settled(things)[:_KEYS]:
-            if isinstance(key.known, a.Ends) and (way := way_back(key.known, thing.items)) is not None:
-                ways = [(key, back(way))]
-            else:
-                rel = Rel(preposition="of", wanted=thing)
-                found = self.connector.connect(key, rel)[:_TRIED]
-                ways = [(one, back(one.path)) for one in found]
+            ways = self.connector.connect(key, Rel(preposition="of", wanted=thing))[:_TRIED]
             positions = self.positions(by.chunks) if by.chunks != things.chunks else ()
             options = self.measuring.measures(thing, positions, extreme.measures, counts=bool(positions))
-            for one, path in ways:
+            for one in ways:
+                path = back(one.path)
                 for option in options[:1]:
                     plan = a.BestOfEach(thing.known, path, option.measure, extreme.is_largest != option.is_turned)
                     yield one.doubted(*thing.doubts).reading(plan, option.score + thing.score, Match(_COLUMN, path))
@@ -268,11 +263,6 @@ class TablePlanner(NamedWords):
             kept += () if nouns else (said,)
         if not columns:
             return None
-        if not (
-            phrase.chunks or phrase.parts or phrase.of or kept
-        ):  # the lowest and the highest price: of what has one
-            kind = self.measured_class(self.positions(columns[0].chunks))
-            phrase = NounPhrase(chunks=(Chunk(-1, -1, "", classes=(kind,)),)) if kind is not None else phrase
         found, stand = self.phrases.settled(replace(phrase, restrictions=kept))[:_KEYS], bool(self.columns)
         if all(one.summary for one in columns):
             rows = map(self._side_by_side, found)
@@ -353,19 +343,8 @@ class TablePlanner(NamedWords):
         """The same in the order that is asked for, and with what was measured where that is asked for, too; rounded."""
         digits, order = self.question.digits, self.question.order
         if digits is not None and isinstance(found.plan, a.Number):
-            return replace(found, plan=_rounded_number(found.plan, digits))
-        if digits is not None and isinstance(found.plan, a.ItemTable):
-            columns = [
-                replace(one, measure=_rounded_number(one.measure, digits))
-                if isinstance(one.measure, a.Summarised)
-                else one
-                for one in found.plan.columns
-            ]
-            found = replace(found, plan=replace(found.plan, columns=tuple(columns)))
-            is_rounded = any(isinstance(one.measure, a.Calculated) for one in columns)
-        else:
-            is_rounded = digits is None
-        if not is_rounded:
+            return replace(found, plan=a.Calculated("round", found.plan, a.Constant(Decimal(digits))))
+        if digits is not None:
             found = found.doubted(uncomputed("", "rounding"))
         found = self._with_its_columns(found)
         plan = found.plan
@@ -404,10 +383,6 @@ class TablePlanner(NamedWords):
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(part.reading(a.Calculated("*", share, a.Constant(Decimal(100)))))
         return _likeliest(found)
-
-
-def _rounded_number(number: a.Number | a.Measure, digits: int) -> a.Calculated:
-    return a.Calculated("round", number, a.Constant(Decimal(digits)))
 
 
 def _likeliest(found: Sequence[PlannedReading]) -> PlannedReading:

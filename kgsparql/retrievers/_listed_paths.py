@@ -116,9 +116,7 @@ def enumerate_paths(
             (one.link.term, UNWALKED - {RDF_TYPE} if one.link.kind == "class" else UNWALKED, partial(keep, one))
             for one in enumerations
         ]
-        several = paths_of_several(
-            session.graph, starts, max_hops=max_hops or 3, frontier=frontier, direction=session.direction
-        )
+        several = paths_of_several(session.graph, starts, max_hops=max_hops or 3, frontier=frontier, direction="both")
         for one, found in zip_equal(enumerations, several):
             one.add(found.items)
             if found.cuts:
@@ -154,7 +152,7 @@ def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
         return
     with session.within_budget():
         groups = [(enumeration.link.term, step) for step in steps]
-        found, _ = mediated_paths(session.graph, groups, direction=session.direction, skip=UNWALKED)
+        found, _ = mediated_paths(session.graph, groups, direction="both", skip=UNWALKED)
         paths = [path for own in found.values() for path in own]
         between = dict[Term, tuple[Step, IRI]]()
         for path in paths:

@@ -183,8 +183,7 @@ def _fetched_neighbours(
         mediators = [end for end in iris if is_opaque(end, session)]
         if len(mediators) > _MAX_MEDIATORS:
             session.notes.add_cuts([Cut("nodes without a name looked behind", _MAX_MEDIATORS, len(mediators))])
-        some, way = mediators[:_MAX_MEDIATORS], session.direction
-        behind = neighbours(session.graph, some, direction=way, limit=_MAX_TERMS_BEHIND)
+        behind = neighbours(session.graph, mediators[:_MAX_MEDIATORS], limit=_MAX_TERMS_BEHIND)
         session.notes.add_cuts(behind.cuts)
         beyond = grouped((hop.start, hop) for group in behind.items for hop in group.hops)
     known: KnownNeighbours = dict.fromkeys(wanted, ((), ()))

@@ -51,12 +51,12 @@ def predicate_counts(
 ) -> dict[Term, list[NeighbourGroup]]:
     """Count the predicates at entities: one query, and one more where a walk begins at classes, for their instances."""
     wanted = dict.fromkeys(entities)
-    linked = session.links if begins and session.direction != "forward" else ()
+    linked = session.links if begins else ()
     classes = {link.term for link in linked if link.kind == "class"}
     plain, starts = [e for e in wanted if e not in classes], [e for e in wanted if e in classes]
-    found = [predicates(session.graph, plain, direction=session.direction, skip=skip)]
+    found = [predicates(session.graph, plain, skip=skip)]
     if starts:
-        found.append(predicates(session.graph, starts, direction=session.direction, skip=skip - {RDF_TYPE}))
+        found.append(predicates(session.graph, starts, skip=skip - {RDF_TYPE}))
     session.notes.add_cuts(cut for own in found for cut in own.cuts)
     return grouped((count.entity, count) for own in found for count in own.items if count.step != Step(RDF_TYPE))
 
@@ -152,7 +152,7 @@ def told_count(groups: Iterable[NeighbourGroup]) -> str:
 def groups_of(wanted: Iterable[tuple[Term, Step]], session: Session, *, limit: int) -> Found[NeighbourGroup]:
     """Find the neighbours of entities, each by steps of its own, at most so many of a step."""
     steps = grouped((entity, step) for entity, step in wanted if isinstance(entity, IRI))
-    return neighbours(session.graph, steps, steps=steps, direction=session.direction, limit=limit)
+    return neighbours(session.graph, steps, steps=steps, limit=limit)
 
 
 def ways_of(group: NeighbourGroup) -> list[Path]:
@@ -258,8 +258,8 @@ def _places_by_score(scores: Scores) -> list[int]:
 def groups_near(entities: Iterable[LinkedEntity], session: Session, *, limit: int) -> Iterator[NeighbourGroup]:
     """Find the neighbours of entities, then the instances of classes among these, at most so many of a step."""
     graph, terms = session.graph, {entity.term: entity.kind for entity in entities}
-    yield from neighbours(graph, terms, direction=session.direction, limit=limit).items
-    classes = [term for term, kind in terms.items() if kind == "class" and session.direction != "forward"]
+    yield from neighbours(graph, terms, limit=limit).items
+    classes = [term for term, kind in terms.items() if kind == "class"]
     yield from neighbours(graph, classes, steps=[Step(RDF_TYPE, "inverse")], limit=limit).items
 
 
@@ -285,7 +285,7 @@ def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, step
     onward = list(reached)
     if len(onward) > frontier:
         session.notes.add_cuts([Cut("neighbours walked on from", frontier, len(onward))])
-    found = neighbours(session.graph, onward[:frontier], direction=session.direction, limit=SHOWN)
+    found = neighbours(session.graph, onward[:frontier], limit=SHOWN)
     # A line is partial if it continues a line that was cut, or one with an end that was not walked on from.
     partial = {(line.start, line.path) for line in own if not line.exact or line.count > len(line.ways)}
     partial |= {(way.start, way.property_path) for term in onward[frontier:] for way in reached[term]}

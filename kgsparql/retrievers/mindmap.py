@@ -206,7 +206,7 @@ class MindMap(Retriever):
                 end = remaining.pop(0)
                 shortest = shortest_paths(
                     session.graph, start, end,
-                    max_hops=self.max_hops, direction=session.direction, limit=max(_ENUMERATED, self.paths_per_pair),
+                    max_hops=self.max_hops, limit=max(_ENUMERATED, self.paths_per_pair),
                 )  # fmt: skip
                 cuts.extend(shortest.cuts)
                 items = _without_inverses(shortest.items) if self.merge_inverses else shortest.items

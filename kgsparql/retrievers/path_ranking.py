@@ -262,7 +262,7 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
 
     :param around: predicates whose subject it is.
     """
-    if session.direction == "inverse" or len(session.links) != 1 or not session.asked.asks_what_it_is:
+    if len(session.links) != 1 or not session.asked.asks_what_it_is:
         return []
     start = session.links[0].term
     asks_who = session.asked.sort == "agent"

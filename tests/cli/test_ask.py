@@ -40,7 +40,6 @@ def test_U01_U02_what_is_wrong_is_said_with_help(run: Run, tmp_path: Path, monke
         (("?!…", "-k", NOBEL), "empty"),
         (("Who?",), "no graph was given"),
         (("Who?", "-k", NOBEL, "-O", "paths_kept=many"), "not a whole number"),
-        (("Who?", "-k", NOBEL, "--direction", "up"), "forward"),
         (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), "language"),
         (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), "not a valid IRI"),
         (("Who?", "-k", NOBEL, "--no-model", "--guarantee", "85"), "no guarantee of 85 in 100"),

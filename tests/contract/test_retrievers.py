@@ -113,20 +113,6 @@ def test_evidence_is_in_the_graph_and_markers_resolve(once: Once, walker: str, b
         assert answer.text.startswith(first) or answer.computed is not None
 
 
-def test_the_direction_is_kept(method: str, embedded: kgsparql.KnowledgeBase) -> None:
-    around_a_class = known(
-        ':Chemist a rdfs:Class ; rdfs:label "chemist" ; :studies :matter . :ann a :Chemist ; rdfs:label "Ann" . '
-        ':ben a :Chemist ; rdfs:label "Ben" . :matter rdfs:label "matter" . :studies rdfs:label "studies" .'
-    )
-    for direction in ("forward", "inverse"):
-        of_class = ask(around_a_class, "Which chemist is there?", retriever=method, direction=direction)
-        assert [link.kind for link in of_class.answer.linked] == ["class"]
-        for asked in (of_class, ask(embedded, FEYNMAN, retriever=method, direction=direction)):
-            check_honest(asked)
-            walked = [item for item in asked.answer.evidence if item.kind in WALKED]
-            assert {cited.direction for item in walked for cited in item.triples} <= {direction}
-
-
 def test_blank_nodes_among_the_ends_are_no_answers_of_the_query(method: str) -> None:
     knowledge = known(
         ':ann rdfs:label "Ann" ; :employer :acme , :bolt , [ :country :land ] . :employer rdfs:label "employer" . '

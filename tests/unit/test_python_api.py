@@ -274,7 +274,7 @@ def test_a_type_checker_knows_the_options(tmp_path: Path) -> None:
     script.write_text(
         "import kgsparql\n"
         "knowledge = kgsparql.open('data.ttl')\n"
-        "reveal_type(knowledge.ask('Who?', min_confidence=0.5, direction='forward'))\n"
+        "reveal_type(knowledge.ask('Who?', min_confidence=0.5, complete=True))\n"
         "knowledge.ask('Who?', langage='de')\n"
         "knowledge.retrieve('Who?', complete='3')\n"
         "kgsparql.MindMap(paths_kept='3')\n"
