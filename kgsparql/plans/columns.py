@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, PlannedReading, Rel, ends, of_classes, way_back
 from kgsparql.plans.measuring import MeasureFit, summarised
@@ -181,7 +181,7 @@ class Columns(NamedWords):
         """Whether a noun names the items themselves: of `all countries and the number of singers in each country`."""
         of, head = self.question.each or self.question.phrase, noun.head
         is_same = head is not None and of.head is not None and root(head.text) == root(of.head.text)
-        known, said = key.known, {*map(root, self.connector.at(self.positions(noun.chunks)))}
+        known, said = key.known, roots_of(self.connector.at(self.positions(noun.chunks)))
         if isinstance(known, a.Ends) and not known.path.last_step.is_inverse and said:  # the types, of each type of pet
             is_same |= said <= self.fit.label_roots(known.path.last)
         return is_same and noun.of is None and (len(noun.chunks) == 1 or not noun.chunks[0].classes)
@@ -195,7 +195,7 @@ class Columns(NamedWords):
         uses = [use for use in self.view.uses(items) if fit.allows(use.step, "of", noun)]  # theirs
         kinds = fit.roots_of(self.view.classes_in(items)) if is_name else frozenset()
         own = {use: fit.label_roots(use.predicate) - kinds for use in uses}  # the `document id` of documents
-        full = {*map(root, self.lexicon.name_adjectives)}
+        full = roots_of(self.lexicon.name_adjectives)
         called = [use for use in uses if own[use] == {root(noun)}] or [u for u in uses if own[u] - full == {root(noun)}]
         uses = called if is_name else uses
         fit.compare(texts, [use.predicate for use in uses])
@@ -303,7 +303,7 @@ class Ordering(NamedWords):
         if isinstance(given.items, a.Ends):
             last = given.items.path.last_step
             kind = self.view.profiler.at_ends(last.predicate).kind if last.is_forward else "item"
-            if kind != "item" and {*map(root, said)} <= self.fit.label_roots(last.predicate):  # the ids, ordered by id
+            if kind != "item" and roots_of(said) <= self.fit.label_roots(last.predicate):  # the ids, ordered by id
                 return [MeasureFit(1.0, a.Value(PropertyPath((last.reversed, last)), kind))]
         if found := measuring.measures_at(given, order.words, order.measures, counts=False):
             return found
@@ -329,7 +329,7 @@ class Ordering(NamedWords):
         return bool(said) and self.lexicon.alphabetical.issuperset(said)
 
     def _is_name(self, text: str) -> bool:
-        return not self.fit.roots(text).isdisjoint(map(root, self.lexicon.alphabetical))
+        return not self.fit.roots(text).isdisjoint(roots_of(self.lexicon.alphabetical))
 
     def is_ordered_by_name(self, plan: a.Plan, order: Superlative) -> bool:
         """Whether an order by name is asked for, and what is listed are texts, which are in this order anyway."""
@@ -343,7 +343,7 @@ class Ordering(NamedWords):
         self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureFit]
     ) -> str | a.Measure:
         """What a table is ordered by: the column that is called so, or has this measure, the only one, or no column."""
-        said = {root(text) for text in self.connector.at(order.words)}
+        said = roots_of(self.connector.at(order.words))
         texts = [one for one in columns if getattr(one.measure, "kind", "") != "item"]  # things have no order
         if self._is_by_name(order):
             return next((one.name for one in texts if self._is_name(one.name)), "")

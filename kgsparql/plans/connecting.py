@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import chain, starmap
 
-from kgsparql.linking.words import root, stem
+from kgsparql.linking.words import roots_of, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Match, PathFit, Rel, Role, ends, of_classes
 from kgsparql.plans.graph_view import KnownGraph, Looking, Wanted, in_step
@@ -51,7 +51,7 @@ class Connector:
         for span, predicates in asked.read.predicates.items():
             for position in range(*span):
                 self.named[position] |= frozenset(predicates)
-        self.hint_roots = frozenset(map(root, chain(*self.lexicon.hints.values())))
+        self.hint_roots = roots_of(chain(*self.lexicon.hints.values()))
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
         self._alternatives: list[Sequence[Denotation]] = []
 
@@ -318,7 +318,7 @@ class _Search:
 
     def _role_at(self, step: Step, way: PathFit) -> Role:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
-        nouns = self.fit.roots_of(self.classes).union(map(root, self.own.at(self.rel.head[-1:])))
+        nouns = self.fit.roots_of(self.classes) | roots_of(self.own.at(self.rel.head[-1:]))
         is_last_of_noun = step == way.steps[-1] and not nouns.isdisjoint(self.fit.label_roots(step.predicate))
         is_last_of_noun &= self.fit.form(step.predicate) in {"noun", "agent"}
         return "of" if is_last_of_noun and self.rel.role in {"prep", "of", "subject"} else self.rel.role
@@ -376,7 +376,7 @@ class _Search:
         if self.kind != "agent" or not use.classes:
             return 0.0
         kinds = self.view.profiler.with_broader(use.classes)
-        return _W.no_person if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
+        return _W.no_person if self.fit.roots_of(kinds).isdisjoint(roots_of(self.lexicon.persons)) else 0.0
 
     def _turn_what_is_turned(self, found: Sequence[PathFit]) -> set[Step]:
         """Count against steps that they lead back what is named, and return them: Lima is no *place* of Peru."""
@@ -412,7 +412,7 @@ class _Search:
         self.fit.labels(called)
         for predicate in called:
             label, own = self.fit.text(predicate), self._per_step(Step(predicate))
-            more = self.fit.roots(label) - {*map(root, self.texts)} - self.own.hint_roots
+            more = self.fit.roots(label) - roots_of(self.texts) - self.own.hint_roots
             is_there = predicate in self.called and any(one.predicate in self.called for one in have)
             if min(own) < SAME or len(more) > 1 or is_there:
                 continue

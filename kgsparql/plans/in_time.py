@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.english_forms import is_person
-from kgsparql.linking.words import root
+from kgsparql.linking.words import roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading, back
 from kgsparql.plans.graph_view import KnownGraph
@@ -163,7 +163,7 @@ class TimePlanner:
 
     def _is_office(self, path: PropertyPath, asked: Form) -> bool:
         """Whether a predicate is called as what leads to or from an office: position held, incumbent."""
-        offices = {*map(root, asked.language.office_words)}
+        offices = roots_of(asked.language.office_words)
         return any(not offices.isdisjoint(self.fit.label_roots(step.predicate)) for step in path.steps)
 
     def now(self, reading: PlannedReading, asked: Form) -> PlannedReading:

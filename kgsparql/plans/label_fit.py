@@ -17,7 +17,7 @@ import numpy as np
 from kgsparql.dataclasses import dataclass
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker, Scores
-from kgsparql.linking.words import LABEL_OPENERS, root, stem, words_of
+from kgsparql.linking.words import LABEL_OPENERS, root, roots_of, stem, words_of
 from kgsparql.plans.denotation import Role
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
@@ -51,8 +51,8 @@ class LabelFit:
     named: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self.locations = frozenset(map(root, self.lexicon.locations))
-        self.contained = frozenset(map(root, self.lexicon.containment))
+        self.locations = roots_of(self.lexicon.locations)
+        self.contained = roots_of(self.lexicon.containment)
         self._suffixes = tuple(self.lexicon.agent_suffixes)
         self.roots = partial(_roots, function=self.lexicon.function_words)
         self._cosines = dict[tuple[str, str], float]()
@@ -308,12 +308,12 @@ class LabelFit:
 
     def names_end(self, texts: Sequence[str], predicate: IRI, hints: Iterable[str]) -> bool:
         """Tell whether words name what a predicate leads to, with nothing unsaid in its label but what it measures."""
-        said, own = {*map(root, texts)}, self.label_roots(predicate)
-        return bool(own & said) and own <= said.union(map(root, (*self.lexicon.measure_words, *hints)))
+        said, own = roots_of(texts), self.label_roots(predicate)
+        return bool(own & said) and own <= said | roots_of((*self.lexicon.measure_words, *hints))
 
     def means_class(self, texts: Sequence[str], classes: Collection[IRI]) -> bool:
         """Tell whether words mean a class, but do not have its name: a *wife*, or to *marry*, a marriage."""
-        said, stems, names = {*map(root, texts)}, {*map(stem, texts)}, self.names(classes) if texts else ()
+        said, stems, names = roots_of(texts), {*map(stem, texts)}, self.names(classes) if texts else ()
         return any(said & self.roots(name) and stems.isdisjoint(map(stem, name.split())) for name in names)
 
     def word_for(self, step: Step, said: Iterable[str]) -> str:

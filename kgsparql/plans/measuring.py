@@ -9,7 +9,7 @@ from math import prod
 from typing import Protocol
 
 from kgsparql.dataclasses import frozen, replace
-from kgsparql.linking.words import root, words_of
+from kgsparql.linking.words import root, roots_of, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import in_unit
 from kgsparql.plans.connecting import Connector
@@ -142,7 +142,7 @@ class Measuring(NamedWords):
             return
         if self.lexicon.id_words & {*words_of(fit.text(last.predicate))} and self.lexicon.id_words.isdisjoint(texts):
             return  # no id is the largest of anything
-        known = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
+        known = roots_of((*texts, *self.texts, *self.lexicon.time_nouns))
         if is_far and last.kind != "number" and not fit.label_roots(last.predicate) <= known:
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + _W.hinted * max(hinted) if texts else max(hinted)
@@ -163,7 +163,7 @@ class Measuring(NamedWords):
         label = self.fit.labels([use.predicate], in_grace=True)[use.predicate]
         word = label.strip().rpartition(" ")[2].strip("()").lower()
         known = unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
-        units, own = {*map(root, self.lexicon.unit_words)}, self.fit.label_roots(use.predicate)
+        units, own = roots_of(self.lexicon.unit_words), self.fit.label_roots(use.predicate)
         for other in beside:  # the `unit` of a quantity, the `weight unit` of what has a weight
             said = self.fit.label_roots(other.predicate)
             is_unit = len(other.ends) == 1 and other.kind != "number" and said & units  # a unit price is none
@@ -175,7 +175,7 @@ class Measuring(NamedWords):
 
     def amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
         """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
-        words = frozenset(map(root, self.lexicon.measure_words))
+        words = roots_of(self.lexicon.measure_words)
         onward = self.view.uses(ends(items, use.path)) if use.kind == "item" else ()
         match [own for own in onward if own.kind == "number" and self.fit.label_roots(own.predicate) <= words]:
             case [number]:
@@ -195,7 +195,7 @@ class Measuring(NamedWords):
         is_called = fit.form(last.predicate) in {"noun", "agent"}  # not `located in`, however like a city
         is_noun = is_called and any(fit.says(text, fit.text(last.predicate)) for text in texts[-1:])
         is_noun = is_noun and not self.lexicon.is_participle(texts[-1])  # what was borrowed
-        is_other = bool(among) and not fit.label_roots(last.predicate) <= {*map(root, texts)}
+        is_other = bool(among) and not fit.label_roots(last.predicate) <= roots_of(texts)
         if is_other and last.kind != "item":  # the type code of a template is none
             return
         if is_noun and not (is_other or fit.allows(last.step, "of", texts[-1])):  # children of each, not parents
@@ -233,7 +233,7 @@ class Measuring(NamedWords):
 
     def is_of_time(self, option: MeasureFit) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
-        own, hints = self.fit.label_roots(option.last), {*map(root, self.lexicon.hints["time"])} - {"time"}
+        own, hints = self.fit.label_roots(option.last), roots_of(self.lexicon.hints["time"]) - {"time"}
         is_date = option.kind in {"date", "time", "year", "clock"}
         return is_date or (option.kind == "number" and not own.isdisjoint(hints))
 
@@ -285,7 +285,7 @@ class Measuring(NamedWords):
         fit = self.fit
         said = fit.roots_of(given.classes).union(*map(fit.roots, best.measures))
         label = fit.text(option.last)
-        more = fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
+        more = fit.roots(label) - said - roots_of((*self.texts, *self.lexicon.measure_words))
         uses = [use for use in self.view.uses(given.known) if use.kind == option.kind]
         measured = [one for one in best.measures if one not in self.lexicon.vague_measures]
         is_only = sum(fit.hinted(use.predicate, measured) > 0 for use in uses) == 1  # depth that it has

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
 
-from kgsparql.linking.words import root, stem
+from kgsparql.linking.words import root, roots_of, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, ends
@@ -58,7 +58,7 @@ class NamedWords:
 
     def being(self, items: a.ItemSet) -> PropertyPath | None:
         """The path to the persons that some things are: each judge leads to one, and no two to the same."""
-        persons, joining = {*map(root, self.lexicon.persons)}, {*map(root, self.lexicon.joining_words)}
+        persons, joining = roots_of(self.lexicon.persons), roots_of(self.lexicon.joining_words)
         found = [
             use.path
             for use in self.view.uses(items)
@@ -132,7 +132,7 @@ class NamedWords:
         """The classes that words name; `cars` those of `cars data`, where no predicate is called so."""
         texts = self.connector.at(positions)
         found = self.view.classes_called(texts)
-        own = {*map(root, texts)}
+        own = roots_of(texts)
         if not found and all(self.fit.label_roots(one) != own for one in self.view.predicates_called(texts)):
             found = self.view.classes_called(texts, self.lexicon.table_words)
         acts = [] if found or len(texts) != 1 else self.acts_alike(texts)
@@ -142,12 +142,12 @@ class NamedWords:
     def joined_by(self, given: Denotation, other: Denotation, verb: Sequence[int]) -> list[Denotation]:
         """What the one relation, or table, joins whose names say no more than its two kinds and the verb do."""
         texts, near = self.connector.at(verb), other.classes or frozenset(self.view.classes_in(other.known))
-        said, is_light = {*map(root, texts)}, self.lexicon.joining_verbs.issuperset(texts)
+        said, is_light = roots_of(texts), self.lexicon.joining_verbs.issuperset(texts)
         doers = " ".join(self.fit.names(sorted(near | given.classes, key=str))).split()
         is_light |= all(len(stem(text)) > 3 and any(one.startswith(stem(text)) for one in doers) for text in texts)
-        known = self.fit.roots_of(near | given.classes).union(map(root, self.lexicon.joining_words))
-        groups = ({*map(root, one.split())} for one in self.lexicon.joined_by_alike)
-        alike = said.union(*(one for one in groups if not said.isdisjoint(one)), map(root, self.acts_alike(texts)))
+        known = self.fit.roots_of(near | given.classes) | roots_of(self.lexicon.joining_words)
+        groups = (roots_of([one]) for one in self.lexicon.joined_by_alike)
+        alike = said.union(*(one for one in groups if not said.isdisjoint(one)), roots_of(self.acts_alike(texts)))
         found = list[Denotation]()
         for one in self.connector.connect(other, Rel(wanted=given)) if near and near.isdisjoint(given.classes) else ():
             steps = one.path.steps
@@ -162,9 +162,9 @@ class NamedWords:
 
     def acts_alike(self, verb: Sequence[str]) -> list[str]:
         """List words for what was done where something is said by a verb: a loan, where it was borrowed."""
-        said, groups = {*map(root, verb)}, (group.split() for group in self.lexicon.acts)
+        said, groups = roots_of(verb), (group.split() for group in self.lexicon.acts)
         made = [stem(text).removesuffix("e") + ending for text in verb for ending in sorted(self.lexicon.act_endings)]
-        return [*chain(*(group for group in groups if not said.isdisjoint(map(root, group)))), *made]
+        return [*chain(*(group for group in groups if said & roots_of(group))), *made]
 
     def counting_acts(self, asked: Form) -> Form:
         """Ask how many loans a book has where it is asked how many times it was borrowed."""

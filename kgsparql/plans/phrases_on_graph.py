@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgsparql.linking.words import root, words_of
+from kgsparql.linking.words import root, roots_of, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import (
@@ -241,7 +241,7 @@ class Phrases(NamedWords):
         found = [one for one in found if one.path.first_step.predicate in named]
         have = {use.step for one in settled for use in self.view.uses(one.known)}
         real = [one for one in found if one.path.first_step in have or self.view.has_items(one.known)]
-        said, full = {*map(root, self.connector.at(positions))}, {*map(root, self.lexicon.name_adjectives)}
+        said, full = roots_of(self.connector.at(positions)), roots_of(self.lexicon.name_adjectives)
         kinds = self.fit.roots_of(frozenset().union(*(one.classes for one in owners)))
         more = [(one, self.fit.label_roots(one.path.first_step.predicate) - kinds) for one in real]
         own = [one for one, roots in more if roots == said] or [one for one, roots in more if roots <= said | full]

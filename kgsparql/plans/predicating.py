@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from kgsparql.linking.english_forms import singular
-from kgsparql.linking.words import root
+from kgsparql.linking.words import roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Match, Rel, back, best, ends, met, named_set, of_classes, union
 from kgsparql.plans.expressions import as_kind
@@ -253,7 +253,7 @@ class Predicating(NamedWords):
                     kept = given.kept(a.Has(given.items, use.path), fit, Match(" ".join(texts), use.path))
                     said = self.fit.unsaid(names[0], texts)  # who has a child may have no son
                     found.append(kept.doubted(unsaid(names[0], said)) if said else kept)
-                    is_called, *are_classes = (self.fit.roots(name) == set(map(root, texts)) for name in names)
+                    is_called, *are_classes = (self.fit.roots(name) == roots_of(texts) for name in names)
                     if is_called and not any(are_classes):
                         return [found[-1]]  # an owner, who need be no `private owner`
         if not other.is_free:
@@ -325,7 +325,7 @@ class Predicating(NamedWords):
             # `in phase 3`, which is no year
             options = [one for one in options if one.kind == "number"]
         if not words:  # who was mayor in 1979 is not who was born then
-            life = {*map(root, self.lexicon.life_words)}
+            life = roots_of(self.lexicon.life_words)
             options = [one for one in options if life.isdisjoint(self.fit.label_roots(one.path.last))]
         quantity = Quantity(comparison, chunk)
         on_the_way = [*self._on_the_way(given, quantity)]

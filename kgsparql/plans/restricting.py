@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
@@ -230,7 +230,7 @@ class Restricting(NamedWords):
         is_plain = bool(verb and given.classes) and not given.head and (phrase.every is None or phrase.is_each)
         if is_plain and all(one.doubts for one in found):
             found = [*met(given.headless(), self.joined_by(given, start, verb)), *found]
-            texts, moments = {*self.connector.at(verb)}, {*map(root, self.lexicon.moments)}
+            texts, moments = {*self.connector.at(verb)}, roots_of(self.lexicon.moments)
             if texts <= self.lexicon.living_verbs | self.lexicon.occurring:  # who live in a town, what is held on a day
                 is_held, bare = texts <= self.lexicon.occurring, replace(said, verb=(), light="be")
                 for one in [own for own in self.with_argument(given, bare, argument, phrase) if own.how]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import cast
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.columns import Columns, Ordering
 from kgsparql.plans.denotation import (
@@ -145,11 +145,11 @@ class TablePlanner(NamedWords):
         if phrase.restrictions and not all(isinstance(one, Predication) and one.light for one in phrase.restrictions):
             return
         positions = self.positions(phrase.chunks)
-        called = {root(word) for word in (*self.lexicon.count_words, *self.connector.at(positions))}
+        called = roots_of((*self.lexicon.count_words, *self.connector.at(positions)))
         near = [one for one in self.measuring.measures(key, positions) if one.path.is_direct]
         for option in near[:_TRIED]:
             own = fit.label_roots(option.last)
-            if own <= called and not own.isdisjoint(map(root, self.lexicon.count_words)):
+            if own <= called and own & roots_of(self.lexicon.count_words):
                 yield replace(key, how=(*key.how, Match("number", option.path))), option.measure
 
     def _counted(self, key: Denotation, each: NounPhrase, phrase: NounPhrase) -> Iterator[tuple[Denotation, a.Measure]]:
@@ -294,7 +294,7 @@ class TablePlanner(NamedWords):
         """The class that a field begins with: `paragraph ids`."""
         kinds = [kind for chunk in noun.chunks[:-1] for kind in chunk.classes[:1]]
         kind = first_of(kinds) or self.measured_class(self.positions(noun.chunks))
-        roots = {*map(root, self.connector.at(self.positions(noun.chunks)))}
+        roots = roots_of(self.connector.at(self.positions(noun.chunks)))
         return kind if kind is not None and self.fit.roots_of([kind]) < roots else None
 
     def _nouns_beside(self, said: Restriction) -> Sequence[NounPhrase]:
@@ -333,7 +333,7 @@ class TablePlanner(NamedWords):
     def _not_measured(self, measure: a.Measure) -> Iterator[int]:
         """The words of what is asked for at the end that neither the question has before nor what was measured."""
         at, path = self.question.measured, getattr(measure, "path", None)
-        known = {*map(root, self.texts[: min(at, default=0)])} | (self.fit.label_roots(path.last) if path else set())
+        known = roots_of(self.texts[: min(at, default=0)]) | (self.fit.label_roots(path.last) if path else set())
         for position in at:
             hints = self.measuring.measured_by([position])
             if root(self.texts[position]) not in known and not (path and self.fit.hinted(path.last, hints)):
