@@ -12,8 +12,7 @@ from kgsparql.linking.words import root, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, PlannedReading, Rel, ends, of_classes, way_back
 from kgsparql.plans.measuring import MeasureFit, summarised
-from kgsparql.plans.named_words import NamedWords
-from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.phrases_on_graph import OnPhrases
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, first_of
@@ -23,12 +22,8 @@ from kgsparql.reading.gaps import left_out_at
 _COUNTED = 3
 
 
-class Columns(NamedWords):
+class Columns(OnPhrases):
     """Finds the columns that the nouns of one question ask for."""
-
-    def __init__(self, phrases: Phrases) -> None:
-        super().__init__(phrases.connector, phrases.question)
-        self.phrases, self.measuring = phrases, phrases.measuring
 
     def of(self, key: Denotation, columns: Sequence[NounPhrase], *, names_stand: bool = False) -> PlannedReading:
         """A column for each noun; an item that has no value keeps its row.
@@ -268,12 +263,8 @@ def _owner_of(noun: NounPhrase, kinds: frozenset[IRI]) -> NounPhrase | None:
     return None
 
 
-class Ordering(NamedWords):
+class Ordering(OnPhrases):
     """Puts what a question asks for in the order that it says."""
-
-    def __init__(self, phrases: Phrases) -> None:
-        super().__init__(phrases.connector, phrases.question)
-        self.measuring = phrases.measuring
 
     def in_order(self, plan: a.Plan, order: Superlative) -> a.Plan | None:
         """The same in an order; ``None`` where nothing is measured that it may be."""

@@ -122,6 +122,11 @@ class NamedWords:
         named = self.predicates_named(self.connector.at(positions))
         return first_of(filter(None, (self.view.subject_class(predicate) for predicate, _ in named)))
 
+    def such_as_have(self, given: Denotation, positions: Sequence[int]) -> Denotation:
+        """The same; where nothing says what is meant, all of the class of what has a predicate that words name."""
+        kind = self.measured_class(positions) if given.is_free and not given.head else None
+        return given if kind is None else replace(given, items=a.Instances(kind))
+
     def are_one_label(self, positions: Sequence[int]) -> bool:
         """Whether some predicate has all of these words in its label: `place of birth`."""
         roots = {root(self.texts[position]) for position in positions}

@@ -11,49 +11,47 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Match, PlannedReading, best, ends, unplanned
 from kgsparql.plans.expressions import read_as
 from kgsparql.plans.measuring import MeasureFit, by_year
-from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.phrases_on_graph import OnPhrases
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, zip_equal
 from kgsparql.reading.clauses import NounPhrase
 from kgsparql.reading.gaps import Gap, left_out_at, rival, turned
 
 
-class PairPlanner:
+class PairPlanner(OnPhrases):
     """Plans one question about two things, or two sets."""
-
-    def __init__(self, phrases: Phrases) -> None:
-        self.phrases, self.question, self.view = phrases, phrases.question, phrases.view
 
     def plan(self) -> PlannedReading:
         """The likeliest comparison, or difference."""
-        question, by, phrases = self.question, self.question.comparative, self.phrases
+        question, by = self.question, self.question.comparative
         if question.asks == "difference" and by is not None and not (by.measures or question.measured):
             return self._difference_of_counts()
         phrase, opposite, left = question.phrase, question.other or NounPhrase(), list[int]()
         measured = theirs = question.measured
         if phrase.of and opposite.of and phrase.chunks and opposite.chunks:
             # the height of the one and that of the other
-            measured, theirs = phrases.positions(phrase.chunks), phrases.positions(opposite.chunks)
-            left = [p for said in (*phrase.restrictions, *opposite.restrictions) for p in phrases.said_in(said)]
+            measured, theirs = self.positions(phrase.chunks), self.positions(opposite.chunks)
+            left = [p for said in (*phrase.restrictions, *opposite.restrictions) for p in self.said_in(said)]
             phrase, opposite = phrase.of, opposite.of
-        sides = [side for own in (phrase, opposite) for side in best(phrases.denotations(own), 1) if not side.is_free]
+        likeliest = (best(self.phrases.denotations(own), 1) for own in (phrase, opposite))
+        sides = [side for own in likeliest for side in own if not side.is_free]
         if len(sides) < 2:
             return unplanned()
         is_pair = all(side.is_named or len(self.view.members(side.known)) == 1 for side in sides)
         summary = question.summary or ("" if is_pair else "avg")
-        phrases.measuring.look_at_measured(sides)
+        self.measuring.look_at_measured(sides)
         options = self._measures_of(sides[0], measured, counts=not summary)
         if not options:
             return PlannedReading(None, doubts=left_out_at(measured or ((by.position,) if by else ())))
         others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
-        others = phrases.predicating.times(sides[1], by.event) if by is not None and by.event else others
+        others = self.predicating.times(sides[1], by.event) if by is not None and by.event else others
         both = [(side, own[0]) for side, own in zip_equal(sides, (options, others)) if own]
         self.view.look_for_members(_measured_ends(side.known, option.path, option.measure) for side, option in both)
         if len(both) < 2 or not all(self._values_of(*side) for side in both):
             return unplanned()
         one, other = sides
         whole = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts)).leaving_out(left)
-        word = phrases.texts[by.position if by is not None else measured[-1]]
+        word = self.texts[by.position if by is not None else measured[-1]]
         how = (*other.how, *(Match(word, path) for path in dict.fromkeys(option.path for _, option in both)))
         if question.asks == "difference":
             return self._difference_plan(whole, both, how) if is_pair else unplanned()
@@ -63,15 +61,14 @@ class PairPlanner:
 
     def _measures_of(self, side: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureFit]:
         """What is compared of one of the two."""
-        phrases = self.phrases
-        by, lexicon = self.question.comparative, phrases.lexicon
-        word = "" if by is None else phrases.texts[by.position]
+        by, lexicon = self.question.comparative, self.lexicon
+        word = "" if by is None else self.texts[by.position]
         if word in lexicon.order_words or (positions and word in lexicon.last_words):  # died later
-            return phrases.predicating.times(side, positions)
+            return self.predicating.times(side, positions)
         if positions:
             is_length = by is not None and "duration" in by.measures  # how long, and never how many
-            return phrases.measuring.measures_at(side, positions, counts=counts and not is_length)
-        return phrases.measuring.measures(side, (), by.measures) if by is not None and by.measures else []
+            return self.measuring.measures_at(side, positions, counts=counts and not is_length)
+        return self.measuring.measures(side, (), by.measures) if by is not None and by.measures else []
 
     def _values_of(self, side: Denotation, option: MeasureFit) -> list[Any]:
         """What is measured of one of the two, to be compared; nothing where the graph does not say it."""
@@ -86,7 +83,7 @@ class PairPlanner:
     def _difference_of_counts(self) -> PlannedReading:
         """How many more there are of one set than of another."""
         phrases = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
-        likeliest = (best(self.phrases.predicating.settled_of(own), 1) for own in phrases)
+        likeliest = (best(self.predicating.settled_of(own), 1) for own in phrases)
         sides = [side for own in likeliest for side in own if not side.is_named]
         if len(sides) < 2:
             return unplanned()
@@ -102,9 +99,9 @@ class PairPlanner:
         for side, option in sides:
             own, asked, one = by_year(option), self.question.unit, list[Decimal | Literal]([Decimal(1)])
             is_bare = isinstance(own.measure, a.Value) and not own.measure.unit
-            if asked == "year" and is_bare and self.phrases.measuring.is_of_time(own):  # a year is in years
+            if asked == "year" and is_bare and self.measuring.is_of_time(own):  # a year is in years
                 asked = ""
-            in_unit, more = self.phrases.measuring.in_its_unit(own.measure, one, asked)
+            in_unit, more = self.measuring.in_its_unit(own.measure, one, asked)
             found = self._values_of(side, own)
             known = sorted(map(str, self.view.members(ends(side.known, option.path)))) if len(found) > 1 else ()
             doubts += [
@@ -117,7 +114,7 @@ class PairPlanner:
             values.append(max(found))
         is_more = by is None or sides[0][1].compared(by.comparison) not in {"<", "<="}
         if by is not None and values[0] != values[1] and (values[0] > values[1]) != is_more:
-            doubts.append(turned(self.phrases.connector.texts[by.position]))
+            doubts.append(turned(self.texts[by.position]))
         if values[0] < values[1]:
             numbers.reverse()
         return whole.doubted(*doubts).reading(a.Calculated("-", *numbers), sides[0][1].score, *how)

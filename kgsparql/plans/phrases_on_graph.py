@@ -345,11 +345,16 @@ class Phrases(NamedWords):
         if not kinds.isdisjoint(chunk.classes):
             return ()
         said = self.fit.roots_of(kinds) | {root(word) for word in name.label.casefold().split()}
-        for use in self.view.uses(a.Items((name.term,))) if isinstance(name.term, Literal) else ():
-            said |= self.fit.label_roots(use.predicate) | self.fit.roots_of(use.classes)  # the city 'Aberdeen'
+        said |= self._roots_of_text(name.term)
         light = self.lexicon.fillers
         is_said = all(root(self.texts[p]) in said or self.texts[p] in light for p in positions)
         return () if is_said else positions
+
+    def _roots_of_text(self, term: IRI | Literal) -> frozenset[str]:
+        """The roots of words for what a text is, and of what: the city 'Aberdeen', the Inner Sea region."""
+        uses = self.view.uses(a.Items((term,))) if isinstance(term, Literal) else ()
+        of_each = (self.fit.label_roots(use.predicate) | self.fit.roots_of(use.classes) for use in uses)
+        return frozenset[str]().union(*of_each)
 
     def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
         """The instances of a class that the head names, restricted by the words before it."""
@@ -430,8 +435,7 @@ class Phrases(NamedWords):
         for name, start, found in zip(owner.entities, starts, led, strict=False):
             yield from found
             own = self.fit.roots_of(kinds.get(name.term, frozenset()))
-            for use in self.view.uses(a.Items((name.term,))) if isinstance(name.term, Literal) else ():
-                own |= self.fit.label_roots(use.predicate)  # the Inner Sea region
+            own |= self._roots_of_text(name.term)
             if words and all(root(self.texts[p]) in own for p in words):
                 yield replace(start, score=1.0)
 
@@ -457,3 +461,11 @@ class Phrases(NamedWords):
             yield Denotation(of_classes(family), _W.family, classes=family, asked=phrase.asked)
         asked = phrase.asked or ("which" if phrase is self.question.phrase else "")
         yield Denotation(None, _W.whatever, head=positions, asked=asked)
+
+
+class OnPhrases(NamedWords):
+    """What plans with the sets that phrases denote."""
+
+    def __init__(self, phrases: Phrases) -> None:
+        super().__init__(phrases.connector, phrases.question)
+        self.phrases, self.measuring, self.predicating = phrases, phrases.measuring, phrases.predicating

@@ -309,8 +309,7 @@ class Predicating(NamedWords):
         """What happened before, in, or after a time, or has a number, or one in a range, of what the verb names."""
         is_bare = " ".join(self.connector.at(verb)) in self.lexicon.happening
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers and not is_bare]
-        if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
-            given = replace(given, items=a.Instances(kind))  # who was born in 1879
+        given = self.such_as_have(given, words)  # who was born in 1879
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         self.look_at_times([given])
@@ -341,8 +340,7 @@ class Predicating(NamedWords):
         """What is older than something, or wider than so much, or was born before somebody died."""
         is_order = self.texts[by.position] in self.lexicon.order_words
         verb = self.positions_of_verb(said)
-        if given.is_free and not given.head and (kind := self.measured_class(verb)) is not None:
-            given = replace(given, items=a.Instances(kind))  # who was born after somebody died
+        given = self.such_as_have(given, verb)  # who was born after somebody died
         than = said.object if said.object is not None else NounPhrase()
         beside = self.phrases.denotations(than)[:1] if given.is_free and not verb else []
         for own in [one for other in beside for one in self.measuring.measures(other, (), by.measures)[:1]]:

@@ -319,9 +319,8 @@ class Restricting(NamedWords):
                 given, [replace(said, more=tuple(one for one in said.more if one not in beside)), *theirs]
             )
         found = []
-        if given.is_free and not given.head and said.light == "have" and said.object:  # who has no children
-            kind = self.measured_class(self.positions(said.object.chunks))
-            given = given if kind is None else replace(given, items=a.Instances(kind))
+        if said.light == "have" and said.object:  # who has no children
+            given = self.such_as_have(given, self.positions(said.object.chunks))
         given = self.role_set(given, said) or given  # which actors: whoever is one of some film
         for one in self.restrict(given, said)[:_KEPT]:
             base = given

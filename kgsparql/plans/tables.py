@@ -22,8 +22,7 @@ from kgsparql.plans.denotation import (
     way_back,
 )
 from kgsparql.plans.measuring import summarised
-from kgsparql.plans.named_words import NamedWords
-from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.phrases_on_graph import OnPhrases, Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, first_of
@@ -34,12 +33,11 @@ _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
 _COLUMN = "value"
 
 
-class TablePlanner(NamedWords):
+class TablePlanner(OnPhrases):
     """Plans the tables of one question: a row for each item of a set, with what is asked of it."""
 
     def __init__(self, phrases: Phrases) -> None:
-        super().__init__(phrases.connector, phrases.question)
-        self.phrases, self.measuring, self.predicating = phrases, phrases.measuring, phrases.predicating
+        super().__init__(phrases)
         self.ordering, self.beside, columns = Ordering(phrases), Columns(phrases), phrases.question.columns
         # `Show the town and the number`, beside the town with the most bakeries: what was measured.
         self.columns = tuple(one for one in columns if one.of or not self.beside.is_counted(one))
