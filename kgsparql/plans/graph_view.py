@@ -36,6 +36,7 @@ from kgsparql.rdf.vocabulary import (
     LIST_REST,
     SUBCLASS_OF,
     claim_kind,
+    claim_part,
 )
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out_at, other_kind, unsaid
@@ -329,7 +330,10 @@ class KnownGraph:
         found = [name.predicate for text in texts for name in by_root.get(root(text), ())]
         found += (IRI(row.iri) for row in self._rows_with(texts, "predicate"))
         unsaid = roles_without_meaning(self.vocabulary.joined)
-        return [one for one in distinct(found) if one not in unsaid]
+        claims = {one: part for one in distinct(found) if (part := claim_part(one)) is not None}
+        direct = {name for kind, name in claims.values() if kind == "direct"}  # the same, without its statement
+        said = {one for one, (kind, name) in claims.items() if kind in {"claim", "statement"} and name in direct}
+        return [one for one in distinct(found) if one not in unsaid | said]
 
     def _names_by_root(self) -> dict[str, tuple[PredicateName, ...]]:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""

@@ -220,7 +220,8 @@ class LabelFit:
         if not found or found[-1] in lexicon.by_words:
             return "by" if found else "noun"
         first, last = found[0], found[-1]
-        if last in lexicon.of_words:
+        is_one_of = first in lexicon.belonging and found[1:2] and found[1] in lexicon.of_words  # member of sports team
+        if last in lexicon.of_words or is_one_of:
             return "of"
         if last in lexicon.prepositions or (len(found) > 1 and lexicon.is_participle(last)):
             return "verb"  # `responsible for`, `located in`, `award received`
@@ -262,6 +263,8 @@ class LabelFit:
             and stem(noun) == stem(label)
         ):
             form = "verb"  # who is `maintained` by somebody that `maintains`
+        if form == "of" and noun and root(noun) in self.roots(label.partition(" of ")[2]):
+            form = "noun"  # the party of a `member of political party`
         if form == "verb" and self.lexicon.is_participle(noun) and self._is_object_in(noun, label):
             return True  # who `received the award` was awarded it, and so it was to them
         is_forward = step.is_forward != bool(noun and self.is_other_end(noun, label))

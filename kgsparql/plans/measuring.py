@@ -114,11 +114,6 @@ class Measuring(NamedWords):
             return self.measures(given, (), by_verb)
         return sorted(found, key=lambda one: (-one.score, str(one.measure)))
 
-    def measured_by(self, positions: Sequence[int]) -> list[str]:
-        """Words for what verbs measure: how long it takes, what it weighs."""
-        said = {root(self.texts[position]) for position in positions}
-        return [word for verb, own in self.lexicon.verb_measures.items() if root(verb) in said for word in own]
-
     def _followed_uses(self, items: a.ItemSet) -> list[PredicateUse]:
         return [use for use in self.view.uses(items) if use.kind == "item"][:_FOLLOWED]
 
@@ -137,6 +132,11 @@ class Measuring(NamedWords):
             return
         own = [max(both) for both in zip_longest(*(fit.phrase(texts, use.predicate) for use in uses))]
         hinted = [fit.hinted(use.predicate, hints) for use in uses]
+        is_only_span = last.kind in UNITS and sum(own.kind in UNITS for own in self.view.uses(items)) == 1
+        if ("duration" in hints and is_only_span) or (
+            not is_far and "date" in hints and self.is_only_date(items, last)
+        ):
+            hinted[-1] = max(hinted[-1], NEAR)  # whatever it is called: orders of May were `ordered on` it
         is_theirs = bool(hinted[0]) or (is_far and bool(hinted[-1]) and uses[0].path == self.being(items))
         if min(own) < NEAR if texts else not is_theirs:  # whose birth? not its own
             return

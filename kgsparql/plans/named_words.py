@@ -11,6 +11,7 @@ from kgsparql.linking.words import root, roots_of, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, ends
+from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, first_of, normalised
@@ -20,6 +21,7 @@ from kgsparql.reading.form import Form
 
 _W = weights("measure")
 _CLASSES = 3
+_DATES = frozenset({"date", "time", "year"})
 
 
 class NamedWords:
@@ -116,6 +118,16 @@ class NamedWords:
         is_counted = said.object is not None and bool(said.object.most or said.object.quantity)
         is_plain = bool(said.verb or not said.preposition) and said.subject is None and not is_counted
         return self.word_set(given) if is_plain and given.is_free and given.head and given.asked else None
+
+    def measured_by(self, positions: Sequence[int]) -> list[str]:
+        """Words for what verbs measure: how long it takes, what it weighs."""
+        said = {root(self.texts[position]) for position in positions}
+        return [word for verb, own in self.lexicon.verb_measures.items() if root(verb) in said for word in own]
+
+    def is_only_date(self, items: a.ItemSet, use: PredicateUse) -> bool:
+        """Whether nothing else tells when things were, and it is no life that began or ended then."""
+        dates = [own for own in self.view.uses(items) if own.kind in _DATES]
+        return dates == [use] and self.fit.label_roots(use.predicate).isdisjoint(map(root, self.lexicon.life_words))
 
     def measured_class(self, positions: Sequence[int]) -> IRI | None:
         """The class of what has a predicate that words name."""

@@ -20,7 +20,7 @@ from kgsparql.plans.denotation import (
     of_classes,
     union,
 )  # fmt: skip
-from kgsparql.plans.measuring import Measuring
+from kgsparql.plans.measuring import MeasureFit, Measuring
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import Predicating
 from kgsparql.plans.restricting import Restricting
@@ -128,10 +128,8 @@ class Phrases(NamedWords):
         chunks, of = phrase.chunks, phrase.of
         if phrase.parts:
             return self._joined(phrase)
-        value = of.head if of is not None else None
-        if value is not None and value.is_value and not value.entities:  # the operas of 1905
-            bare = self._unrestricted(replace(phrase, of=None))
-            return best(new for one in bare for new in self.predicating.at_value(one, (), "=", value))
+        if valued := self._of_value(phrase):
+            return valued
         if of is not None and not phrase.same and not of.is_empty:
             return self._of(phrase, of)
         if len(chunks) > 1 and (chunks[-1].text.lower() in self.lexicon.empty_nouns or self._are_one(*chunks[-2:])):
@@ -182,6 +180,24 @@ class Phrases(NamedWords):
         is_kept = phrase.is_both and not all(isinstance(one, a.Items) for one in sets)
         classes = frozenset[IRI]().union(*(part.classes for part in parts))
         return [replace(joined(parts, a.Both(sets) if is_kept else union(sets)), classes=classes)]
+
+    def _of_value(self, phrase: NounPhrase) -> list[Denotation]:
+        """The operas of 1905; by the number that is their key, where some have it, order 1007."""
+        of, (*before, last) = phrase.of, phrase.chunks or (None,)
+        value = last if of is None and before else of.head if of is not None else None
+        if value is None or not value.is_value or value.entities:
+            return []
+        bare = self._unrestricted(replace(phrase, of=None, chunks=phrase.chunks if of is not None else tuple(before)))
+        keys, found = {*map(root, self.lexicon.key_words)}, list[Denotation]()
+        for one in bare:
+            for use in self.view.uses(one.items) if one.items is not None and one.classes else ():
+                own = keys | self.fit.roots_of(one.classes)
+                if use.kind == "number" and use.step.is_forward and self.fit.label_roots(use.predicate) <= own:
+                    option = MeasureFit(_W.named, a.Value(use.path, use.kind))
+                    found.append(self.measuring.keep(one, option, Quantity("=", value)))
+        found = [one for one in found if self.view.has_items(one.known)]
+        at_time = bare if of is not None else ()
+        return best(found or (new for one in at_time for new in self.predicating.at_value(one, (), "=", value)))
 
     def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
@@ -331,11 +347,15 @@ class Phrases(NamedWords):
                 yield Denotation(ends(item, step.path), _W.named - _W.later * place)
 
     def _such_as_text(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
-        """Yield what has a text that names it in the plural: librarians are staff whose job is librarian."""
-        for text in (a.Items((name.term,)) for name in head.texts_of_each):
-            for use in self.view.uses(text):
+        """Yield what is told by a text or a thing in the plural: librarians are staff whose job is librarian."""
+        is_asked = bool(phrase.asked) or (phrase is self.question.phrase and not self.question.is_definition)
+        things = [one for one in head.kinds_of_each if is_asked and not (head.classes or phrase.kinds)]
+        for name in (*head.texts_of_each, *things):
+            told = a.Items((name.term,))
+            uses = [use for use in self.view.uses(told) if use.step.is_inverse and use.classes]
+            for use in uses if name not in things or len(uses) == 1 else ():
                 for kind in use.classes:
-                    such = a.Both((a.Instances(kind), a.Ends(text, use.path)))
+                    such = a.Both((a.Instances(kind), a.Ends(told, use.path)))
                     given = Denotation(such, _W.of_class + _W.wanted, classes=frozenset({kind}), asked=phrase.asked)
                     yield from self._with_words_before(given, phrase.chunks[:-1])
 

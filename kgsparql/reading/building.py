@@ -338,7 +338,7 @@ class Builders:
         head = first.head
         is_next = head is not None and "asked" in found and found.one("asked").next == first.chunks[0].start
         if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
-            noun = replace(head, entities=head.texts_of_each, is_strong=False)
+            noun = replace(head, entities=(*head.texts_of_each, *head.kinds_of_each), is_strong=False)
             first = replace(first, chunks=(*first.chunks[:-1], noun))
         phrase = replace(phrase, parts=(first, *others)) if others else first
         phrase = phrase.restricted(*_as_said(found["said"]))

@@ -96,6 +96,13 @@ class Chunk:
         return tuple(own for own in self.entities if isinstance(own.term, Literal) and own.label.lower() == one != text)
 
     @property
+    def kinds_of_each(self) -> tuple[Name, ...]:
+        """The things in the plural that it names as the kind of others: ``reels``, whose category is Reels."""
+        one = singular(self.text)
+        own = [name for name in self.entities if isinstance(name.term, IRI) and name.label.lower() in {self.text, one}]
+        return tuple(own) if self.text != one and self.text.islower() else ()
+
+    @property
     def is_name(self) -> bool:
         """Whether it can be nothing but the name of an entity, or of a text."""
         return self.is_strong and bool(self.entities)

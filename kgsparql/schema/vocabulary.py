@@ -17,8 +17,10 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in
 from kgsparql.rdf.vocabulary import (
+    CLASS_ABOVE,
     CLASS_KINDS,
     EQUIVALENT_PROPERTY,
+    INSTANCE_OF,
     INVERSE_OF,
     LABELS,
     OF_ONTOLOGIES,
@@ -90,9 +92,11 @@ class GraphVocabulary:
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
         """Make the vocabulary of a graph; where it sees that no class is below another, nothing leads to such."""
-        narrower, labels = tuple(graph.held(frozenset((SUBCLASS_OF,)))), graph.naming.labels
+        narrower = tuple(sorted(graph.held(frozenset((SUBCLASS_OF, CLASS_ABOVE))), key=str))
+        labels = graph.naming.labels
         if not graph.is_embedded:
             return replace(_declared_at(graph), narrower=narrower, labels=labels)
+        types = tuple(sorted(graph.held(frozenset((RDF_TYPE, INSTANCE_OF))), key=str)) or (RDF_TYPE,)
         if (read := _READ.get(graph.origin)) is None:
             has_restrictions = narrower and graph.held(frozenset((ON_PROPERTY,)))
             read = _read_ontology(graph) if has_restrictions else cls(is_ontology=_has_only_classes(graph, narrower))
@@ -106,7 +110,7 @@ class GraphVocabulary:
             )  # fmt: skip
         if graph.is_as_loaded:
             _READ[graph.origin] = read
-        return replace(read, narrower=narrower, labels=labels)
+        return replace(read, types=types, narrower=narrower, labels=labels)
 
     def with_nodes_of(self, kinds: frozenset[IRI]) -> GraphVocabulary:
         """Return the same without the relations that nodes of some classes stand for with their dates."""
