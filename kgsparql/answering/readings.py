@@ -61,12 +61,11 @@ class _Talk:
             return None
         if not self.listed and retriever.computes and session.model_writes_plans:  # which it would be asked for next
             written = retriever.written_plan(session)
-            return None if written is None else weighed_choice(written, self.found, session)
+            return written and weighed_choice(written, self.found, session)
         said = self._said_of(self.listed[:LISTED_READINGS], links)
-        if made := self._comes_to(said, self.listed, links):
+        made = self._comes_to(said, self.listed, links)
+        if made or said.compute:  # there may be no line, and no plan: neither is asked for again
             return made
-        if said.compute:  # there is no line, and no plan: neither is asked for again
-            return None
         meant, others = meant_by(said, links, session), self.listed[LISTED_READINGS : 2 * LISTED_READINGS]
         if meant:
             others = [*retriever.readings_about(meant, session), *self.listed[:_KEPT_BESIDE]][:LISTED_READINGS]
@@ -96,18 +95,21 @@ class _Talk:
         chosen = [listed[number - 1] for number in said.numbers]
         if chosen and chosen[0].passage is not None:
             return quoted_passage(chosen[0].passage, said.quote, self.found)
+        if len(chosen) > 1 and session.trust is None and shown_terms(self.found):
+            session.notes.fall_back("reading", "several lines together count only of a model that passed its trial")
+            return self.found
         made = put_together([one.follow() for one in chosen], self.found)
-        if made is not None and session.settles_words:
+        if made and session.settles_words:
             made = replace(made, gaps=tuple(gap for gap in made.gaps if gap.code in HELD))
-        return None if made is None else weighed_choice(made, self.found, session, is_one=len(chosen) == 1)
+        return made and weighed_choice(made, self.found, session, is_one=len(chosen) == 1)
 
 
 def _told_choice(said: SaidReading, readings: Sequence[Reading], session: Session) -> SaidReading:
     if said.dropped:
         session.notes.fall_back("reading", f"{said.dropped} of what the reply chose is not on the list")
     kept = tuple(printable(readings[n - 1].text, 120) for n in said.numbers)
-    by = "" if session.model is None else session.model.name
-    session.emit(CandidatesChosen(purpose="reading", chosen_by=by, kept=kept, pruned=len(readings) - len(kept)))
+    pruned = len(readings) - len(kept)
+    session.emit(CandidatesChosen(purpose="reading", chosen_by=session.asked_model, kept=kept, pruned=pruned))
     return said
 
 
@@ -118,7 +120,7 @@ def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> 
     :raises ModelReplyError: for a reply that cannot be used.
     :raises BudgetExceededError: if the budget does not hold the call.
     """
-    listed = list(found.readings(True)) if found.readings is not None else readings_in(found, session)
+    listed = readings_in(found, session) if found.readings is None else found.readings(True)
     return _Talk(retriever, found, session, listed).outcome()
 
 
@@ -178,7 +180,7 @@ def put_together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retriev
     if kept[0].computed is not None:
         beside = (replace(item, marker="") for item in found.evidence if item.kind != "computed")
         return replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
-    items = list(_each_once(item for one in kept for item in one.evidence))
+    items = _each_once(item for one in kept for item in one.evidence)
     places = {_told_of(item): at for at, item in enumerate(items)}
     evidence = Evidence(replace(item, marker="") for item in _each_once([*items, *found.evidence]))
     answers: dict[Term, AnswerTerm] = {}
@@ -199,11 +201,11 @@ def _told_of(item: EvidenceItem) -> Hashable:
     return item.kind, (walks, frozenset(item.ends)) if item.ends else item.paths or item.text
 
 
-def _each_once(items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
+def _each_once(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
     first: dict[Hashable, EvidenceItem] = {}
     for item in items:
         first.setdefault(_told_of(item), item)
-    return iter(first.values())
+    return [*first.values()]
 
 
 def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
