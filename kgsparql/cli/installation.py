@@ -15,15 +15,13 @@ from typing import Annotated, NamedTuple
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._options import KgOption
-from kgsparql.cli._settings import load_settings, settings, user_file
+from kgsparql.cli._settings import load_settings, user_file
 from kgsparql.errors import (
     KEY_VARIABLE,
     CancelledError,
     InputError,
     KgsparqlError,
     ModelTimeoutError,
-    NotFoundError,
     OptionError,
     redacted,
 )
@@ -53,7 +51,6 @@ class CheckResult(NamedTuple):
 
 @c.command
 def doctor(
-    kg: KgOption = None,
     model: Annotated[str | None, c.option("-m --model NAME", "A language model. Default: KGSPARQL_MODEL.")] = None,
     base_url: Annotated[
         str | None, c.option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")
@@ -63,19 +60,17 @@ def doctor(
     *,
     to: c.AloneOptions,
 ) -> None:
-    """Check what kgsparql needs here: packages, settings, embedder; with -m or --base-url a model; with -k a graph.
+    """Check what kgsparql needs here: packages, settings, embedder; with -m or --base-url a model.
 
     A line for each check: ok, -- (not there, not needed) or FAIL, and what to do. A model is asked one small question.
-    Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 4 bad data or store, 3, 2, 1.
+    Exit status: 0 if nothing fails, else that of the worst: 5 unreachable, 2, 1. For a graph: info -k GRAPH.
     """
-    sources = settings().sources(kg) or [""]
     model, base_url = model or os.environ.get("KGSPARQL_MODEL"), base_url or os.environ.get("OPENAI_BASE_URL")
     where = f"{Path(__file__).parents[1]}, Python {platform.python_version()} on {platform.platform(terse=True)}"
     checks: list[tuple[str, Callable[[], CheckResult]]] = [
         ("kgsparql", lambda: CheckResult(f"{version('kgsparql')} in {where}")),
         *((name, partial(_package_finding, name)) for name in _PACKAGES),
         ("settings", _settings_finding),
-        *(("graph", partial(_graph_finding, source, timeout)) for source in sources),
         ("model", partial(_model_finding, model, base_url, timeout)),
         ("embedder", partial(_embedder_finding, embedder)),  # to load it takes seconds: it comes last
     ]
@@ -138,28 +133,6 @@ def _settings_finding() -> CheckResult:
     found, variables = load_settings(), [name for name in sorted(os.environ) if name.startswith("KGSPARQL_")]
     read = f"{found.file}: {', '.join(found.values)}" if found.values else f"no file; your own would be {user_file()}"
     return CheckResult(f"{read}{'; set here: ' if variables else ''}{', '.join(variables)}")
-
-
-def _graph_finding(source: str, timeout_s: float) -> CheckResult:
-    """Open a graph and see that it has triples."""
-    from kgsparql.graphs.endpoint import EndpointGraph
-    from kgsparql.graphs.sources import names_endpoint, open_graph
-    from kgsparql.rdf.query import Query
-
-    if not source:
-        return CheckResult("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
-    if source == "-":
-        return CheckResult("standard input is read only by what asks it", state="absent")
-    began = time.perf_counter()
-    graph = open_graph(source, cache=not names_endpoint(source))
-    found = graph.select(Query.load("any" if graph.is_remote else "info_triples"), timeout_s)
-    count = getattr(found[0]["count"], "value", "0") if len(found) else "0"
-    if count == "0":
-        raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right one?")
-    if not isinstance(graph, EndpointGraph):
-        return CheckResult(f"{graph.name}: {int(count):,} triples")
-    at = f" ({graph.url})" if graph.url != graph.name else ""
-    return CheckResult(f"{graph.name}{at}: answers SPARQL, {time.perf_counter() - began:.2f} s")
 
 
 def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> CheckResult:
@@ -271,7 +244,7 @@ _COST = {"calls": "model calls", "rounds": "one after another", "queries": "quer
 
 @c.command
 def schema(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="answer: what ask writes as JSON.")] = "answer",
+    what: Annotated[str, typer.Argument(metavar="answer", help="What ask writes as JSON.")] = "answer",
     output: c.OutputOption = None,
 ) -> None:
     """Print the JSON Schema of an answer, and of what stands for one where there is none."""

@@ -30,7 +30,6 @@ def test_U01_U02_what_is_wrong_is_said_with_help(run: Run, tmp_path: Path, monke
         (("info", "-k", "binary.ttl"), 4, "binary.ttl:1:1", "E_PARSE"),
         (("find", "Rome", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right file?"),
         (("paths", "dbr:Warsaw", "dbr:Nowhere", "-k", "nobel.ttl"), 3, "/Nowhere> is not", "kgsparql find"),
-        (("doctor", "-k", "empty.ttl"), 3, "empty.ttl holds no triples", "is it the right one?"),
         (("ask", "-", "-k", "nobel.ttl", "-q"), 3, "no question came from stdin", "one a line"),
     ):
         done = run(*words, stdin="")

@@ -33,7 +33,7 @@ ARGUMENTS = {
     "find": f"find|Evil|{LOADED}", "show": f"show|http://e.org/a|{LOADED}", "index": f"index|{LOADED}",
     "paths": f"paths|http://e.org/a|http://e.org/b|{LOADED}", "plan": f"plan|How many \x1b[2J are there?|{LOADED}",
     "query": f"query|SELECT ?o {{ ?s rdfs:label ?o }}|{LOADED}", "load": f"load|DIR/{NAME}.ttl|--store|DIR/S",
-    "info": "info|-k|DIR", "words": f"words|{NAME}|http://e.org/a|{LOADED}", "doctor": f"doctor|{LOADED}",
+    "info": "info|-k|DIR", "words": f"words|{NAME}|http://e.org/a|{LOADED}", "doctor": "doctor",
     "check": f"check|DIR/{NAME}.ttl|{LOADED}",
     "serve": f"serve|-k|DIR/{NAME}", "mcp": f"mcp|-k|DIR/{NAME}", "eval": f"eval|DIR/{NAME}",
     **{name: name for name in ("cache", "schema", "retrievers")},
