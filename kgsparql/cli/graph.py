@@ -29,7 +29,6 @@ def load(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="RDF files, directories of them, or -.")],
     store: Annotated[Path, c.option("--store DIR", "The store that is made.")],
     graph: Annotated[bool, c.option("--graph", "Give each file its own named graph.")] = False,
-    graph_iri: Annotated[str | None, c.option("--graph-iri IRI", "The same for one file, with this name.")] = None,
     *,
     told: c.MessageOptions,
     how: FileOptions,
@@ -41,7 +40,7 @@ def load(
     if note := note_on_size(found for file in files for found in rdf_files(file)):
         told.say(note)
     with c.Progress(quiet=told.quiet) as shown:
-        loaded = load_store(files, store, graph=graph_iri or (graph or None), progress=shown, **how.reading)
+        loaded = load_store(files, store, has_graphs=graph, progress=shown, **how.reading)
     lines = [*filter(None, map(left_out, files))]
     for source in loaded:
         skipped = f", {counted(source.skipped, 'bad statement')} skipped (first: {source.first_skipped})"

@@ -19,7 +19,7 @@ from uuid import uuid4
 import pyoxigraph as ox
 
 from kgsparql.dataclasses import replace
-from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, StoreError
+from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, StoreError
 from kgsparql.events import Tell, ignore
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import (
@@ -40,7 +40,7 @@ from kgsparql.graphs.files import (
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
-from kgsparql.rdf.terms import IRI, iri, printable
+from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (
     digest_of,
@@ -66,16 +66,15 @@ triples in 20 µs, and in 7 after they were merged. That takes an eighth of the 
 
 
 def load_store(
-    sources: str | Path | Sequence[str | Path], directory: str | Path, *, graph: str | IRI | bool | None = None,
+    sources: str | Path | Sequence[str | Path], directory: str | Path, *, has_graphs: bool = False,
     progress: Progress | None = None, **reading: Any,
 ) -> tuple[StoredSource, ...]:  # fmt: skip
     """Load RDF files into a new store on disk, all of them or none, and return what was loaded.
 
     :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
     :param directory: the store, which is created: an empty directory, or none.
-    :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
-        for a single file. ``None``: the default graph.
-        Quad formats keep their named graphs; their default graph follows the same rule.
+    :param has_graphs: gives each file a named graph of its own (the ``file:`` IRI of its path), and not the default
+        graph. Quad formats keep their named graphs; their default graph follows the same rule.
     :param progress: called with the phases ``reading`` and ``writing``.
     :param reading: the options of files: ``format``, ``base`` and ``skip_bad``.
     :raises GraphLoadError: for a file that is not valid RDF; there is no store then.
@@ -89,17 +88,13 @@ def load_store(
     files = list({file.iri: file for source in given for file in rdf_files(source)}.values())
     if not files:
         raise InputError("nothing to load", hint="name an RDF file")
-    named = graph.value if isinstance(graph, IRI) else iri(graph).value if isinstance(graph, str) else None
-    if named is not None and len(files) > 1:
-        hint = "load them one by one, or let each have its own graph"
-        raise OptionError(f"one named graph for {len(files)} files", hint=hint)
     with writer_lock(target), ExitStack() as spools:
         remove_leftovers(target)
         if any(target.iterdir()) if target.is_dir() else target.exists():
             what = "this directory is not empty" if target.is_dir() else "not a directory"
             hint = "choose another directory; a store is made once, of all its files"
             raise StoreError(f"{target}: {what}", hint=hint, path=str(target))
-        jobs = [(_spooled_file(file, target, spools), file.iri.value if graph is True else named) for file in files]
+        jobs = [(_spooled_file(file, target, spools), file.iri.value if has_graphs else None) for file in files]
         loaded = read_with_base(lambda own: _fill_store(target, jobs, own, progress), options, given)
     with suppress(StoreError):  # without an adjacency, paths are searched by queries
         open_store(target).built_adjacency(progress)

@@ -18,7 +18,7 @@ import pytest
 
 import kgsparql.graphs.sources
 from kgsparql import IRI, Query, open_graph
-from kgsparql.errors import GraphLoadError, OptionError, StoreError, StoreLockedError
+from kgsparql.errors import GraphLoadError, StoreError, StoreLockedError
 from kgsparql.graphs.stores import describe_store, load_store, open_store
 from kgsparql.storage.files import is_disk_full
 from tests.cli.lock_holder import lock_held
@@ -101,11 +101,9 @@ def test_load_open_describe(tmp_path: Path, store: Path) -> None:
 def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
     trig = tmp_path / "data.trig"
     trig.write_bytes(triples(1) + b'GRAPH <http://e.org/g> { <http://e.org/a> <http://e.org/p> "in g" }')
-    load_store(trig, store, graph="http://e.org/mine")
-    assert [line.rpartition(" ")[2] for line in contents(store)] == ["<http://e.org/mine>", "<http://e.org/g>"]
+    load_store(trig, store, has_graphs=True)
+    assert [line.rpartition(" ")[2] for line in contents(store)] == [f"<{trig.as_uri()}>", "<http://e.org/g>"]
     assert describe_store(store).sources[0].graphs == ("http://e.org/g",)
-    both = [trig, nt(tmp_path, "b.nt", 1)]
-    refused(OptionError, "one named graph for 2 files", both, store, graph="http://e.org/mine")
 
 
 def test_stdin_and_blank_nodes_of_two_files(tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +312,7 @@ def test_each_file_in_memory_has_the_triples_it_brought_which_may_repeat(tmp_pat
     assert open_graph(files).may_repeat_triples  # there is more than one graph
     load_store(files[0], store)
     assert not open_graph(store).may_repeat_triples
-    load_store(files, store.with_name("both"), graph=True)
+    load_store(files, store.with_name("both"), has_graphs=True)
     assert open_graph(store.with_name("both")).may_repeat_triples
 
 
