@@ -215,8 +215,9 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     are_named = any(map(labels.has_label, some)) or not any(labels.has_label(link.term) for link in session.links)
     said = [*kinds, *steps]
     is_text = all(isinstance(end, Literal) for end in ends)
-    last = words_of(" ".join(steps))[-1:]
-    if sort == "agent" and (is_text or not kinds) and not language.locatives.isdisjoint(last):
+    *before, last = ("", *words_of(" ".join(steps)))
+    is_stuff = last in language.of_words and language.is_participle(before[-1] if before else "")  # made of
+    if sort == "agent" and (is_stuff or ((is_text or not kinds) and last in language.locatives)):
         return other_kind(wanted, quoted(steps[-1]), first)  # created in
     if not said or not (kinds or is_text):
         return None
