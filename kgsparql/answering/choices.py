@@ -133,10 +133,11 @@ def _says_nothing(one: LikelyReading, plan: a.Plan, session: Session) -> bool:
         {gap.words.lower() for gap in one.gaps if gap.code in {"word", "name"}},
         {*session.asked.noun},
     )
-    named = {p for link in session.links for p in asked.read.positions_between(*link.mention.place)}
+    names = (link.mention.place for link in session.links if link.kind == "entity")
+    named = {p for place in names for p in asked.read.positions_between(*place)}
     telling = {p for piece in asked.pieces for p in piece if asked.tells(p)} - named
     left = {p for p in telling if asked.texts[p] in words}
-    if noun & left and any(own.classes and noun.intersection(own.span) for own in asked.read.chunks):
+    if left.intersection(asked.noun[-1:]) and any(own.classes and noun & {*own.span} for own in asked.read.chunks):
         return True
     is_value = any(word in text.lower() for word in words for text in one.choice.first)  # active: inactive
     verbs = {p for own in asked.relations for p in own.verb if asked.texts[p] not in asked.language.auxiliaries}
@@ -144,7 +145,7 @@ def _says_nothing(one: LikelyReading, plan: a.Plan, session: Session) -> bool:
     kinds = session.labels.shared_types([[*shown_terms(one.found)][:_FIRST]])[0]
     is_verb = (telling <= noun and verbs) or (telling <= verbs and not sorts.isdisjoint(roots_of(kinds)))
     is_kind = terms_in(plan).intersection(TAXONOMY) and not asked.language.kinds.isdisjoint(asked.texts)
-    return 0 < len(telling) == len(left) and not (is_kind or is_verb or is_value)
+    return 0 < len(telling) == len(left) and not (is_kind or is_verb or is_value or asked.asks_what_one_does)
 
 
 def _of_best_path(found: Retrieval, session: Session) -> Retrieval:

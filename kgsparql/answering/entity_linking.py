@@ -119,7 +119,7 @@ def _missing_notes(
     elif looked_for := linker.looked_for(question):
         meant = say("; did you mean {}?").format(named(near)) if (near := linker.suggest(question)) else ""
         if not near:
-            near = linker.similar(question, limit=3, threshold=0.0)
+            near = linker.similar(question, limit=3)
             meant = say("; the nearest names are: {}").format(named(near)) if near else say("; nothing is like that")
         texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
         yield Note(MISSING_NAME, say("looked for {}").format(texts) + meant)

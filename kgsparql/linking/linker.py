@@ -134,10 +134,14 @@ class Linker:
     def suggest(self, question: str) -> tuple[LinkedEntity, ...]:
         """Labels that are like a name in a question in which nothing is linked, the most alike first."""
         lattice = self.lattice(question)
-        found = dict[str, LinkedEntity]()
-        for name in lattice.names():
+        found, names = dict[str, LinkedEntity](), [*lattice.names()]
+        for name in names:
+            if any(one.start <= name.start and name.end <= one.end for one in names if one != name):
+                continue  # a part of a name is none: Chris Mungall is not Fungal
             for entity in self._alike_labels(lattice.search, name, by_words=False):
-                if entity.score > ALIKE and entity.kind != "predicate":
+                # `ontologies` is no Ontologized MIABIS
+                is_name = name.text[:1].isupper() or entity.label.casefold().startswith(name.text)
+                if entity.score > (ALIKE if is_name else MISTYPED_WORDS) and entity.kind != "predicate":
                     found[entity.label] = max(found.get(entity.label, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:_SUGGESTED])
 

@@ -69,13 +69,9 @@ def graph_facts(knowledge: KnowledgeBase, asking: AskOptions) -> Json:
     """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
     facts: Json = {
         "name": printable(knowledge.graph.name, 200), "triples": None, "examples": [], "error": None,
-        "methods": list(names()), "method": asking.retriever, "model": "", "model_use": "",
+        "methods": list(names()), "method": asking.retriever,
+        "model": "" if asking.model is None else asking.model.name,
     }  # fmt: skip
-    if asking.model is not None:
-        from kgsparql.retrievers._trial import use_of
-
-        use = use_of(asking.model) if asking.trial else "not tried out"
-        facts |= {"model": asking.model.name, "model_use": use}
     try:
         facts["triples"] = knowledge.info(shown=1)["triples"]
         _ = knowledge.indexes.linker

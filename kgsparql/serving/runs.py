@@ -10,7 +10,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -216,7 +216,7 @@ def run_words(run: Json) -> Json:
     drawing = run.get("drawing") or {}
     return {
         "drawing": drawing if "view" in drawing else None,  # 0.2 drew in the page
-        "said": said_by(answer), "gaps": [*map(without_commands, gaps)],
+        "said": said_by(answer["text"]), "gaps": [*map(without_commands, gaps)],
         "notes": [without_commands(note["text"]) for note in notes],
         "outcome": without_commands(run.get("outcome", "")),
         "likely": f"{answer['confidence']:.0%} likely" if answer.get("confidence") else "",
@@ -236,30 +236,15 @@ def page_error(error: KgsparqlError) -> Json:
     return {**told, **fault, "detail": {"fault": error.message}}
 
 
-def said_by(answer: Json) -> list[Json]:
-    r"""Split an answer's text into lines: whether each is an aside, its ``parts``, whether it ``rests`` on evidence.
+def said_by(text: str) -> list[Json]:
+    """Split an answer's text into lines: whether each is an aside, and its ``parts``, text or lists of markers.
 
-    A part is text, or a list of markers. Only a line that a model wrote may rest on nothing.
-
-    >>> claims = [{"text": "She moved.", "markers": ["P1"]}]
-    >>> text = "Born in Warsaw [P1, N2].\nShe moved.\nNobody knows.\n(ranked)"
-    >>> lines = said_by({"text": text, "model": "m", "status": "answered", "claims": claims})
-    >>> [line["rests"] for line in lines], lines[0]["parts"]
-    ([True, True, False, True], ['Born in Warsaw', ['P1', 'N2'], '.'])
+    >>> [line["parts"] for line in said_by("Born in Warsaw [P1, N2].")]
+    [['Born in Warsaw', ['P1', 'N2'], '.']]
     """
-    is_written = bool(answer["model"]) and answer["status"] != "not_in_graph"
     lines = []
-    for line in filter(str.strip, answer["text"].split("\n")):
-        is_aside = re.fullmatch(r"\(.*\)", line.strip()) is not None
+    for line in filter(str.strip, text.split("\n")):
         pieces = _CITED.split(line)  # text and citations take turns
         parts = [piece.split(", ") if at % 2 else piece for at, piece in enumerate(pieces) if piece]
-        rests = is_aside or not is_written or _rests_on_evidence(line, answer["claims"])
-        lines.append({"is_aside": is_aside, "parts": parts, "rests": rests})
+        lines.append({"is_aside": re.fullmatch(r"\(.*\)", line.strip()) is not None, "parts": parts})
     return lines
-
-
-def _rests_on_evidence(line: str, claims: Sequence[Json]) -> bool:
-    if _CITED.search(line) or not re.search(r"\w{2}", line):
-        return True
-    text = line.strip()
-    return any(claim["markers"] and (text in claim["text"] or claim["text"] in text) for claim in claims)

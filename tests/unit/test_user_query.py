@@ -245,8 +245,7 @@ def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBa
     answer = nobel.ask("Why zebras?")
     assert answer.status == "no_entity"
     assert [note for note in answer.notes if "kgsparql find" in note and "-e IRI" in note]
-    (looked_for,) = [note for note in answer.notes if note.startswith("looked for 'zebras'; the nearest names are: ")]
-    assert len(looked_for.partition("are: ")[2].split("; ")) == 3
+    assert "looked for 'zebras'; nothing is like that" in answer.notes
     found = nobel.ask("Who worked with Marie Curie?")
     assert not any("kgsparql find" in note for note in found.notes)
 

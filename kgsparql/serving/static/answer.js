@@ -7,7 +7,7 @@ const ROWS = 1_000;
 const FEW = 2; // notes that are shown at once
 
 /**
- * Of a run; `said` are the lines of its text with their citations, and whether they rest on anything.
+ * Of a run; `said` are the lines of its text with their citations.
  * `acts` is what may be done from here: light, open, look, ask, and take another meaning of a name.
  */
 export function answerPart(run, acts) {
@@ -106,9 +106,7 @@ function valueLine({ parts }, marks) {
 }
 
 /** Lines of text, with a button for each marker. */
-const spoken = (lines, marks) => lines.map(({ is_aside: isAside, parts, rests }) => el("p", { class: isAside ? "how" : "said" },
-  el("span", rests ? {} : { class: "unsupported", title: "not from the graph: nothing that was found carries this" }, parts.map((part) => (typeof part === "string" ? part : [" ", marks(part)])), " ",
-    rests ? "" : el("span", { class: "label" }, "not from the graph"))));
+const spoken = (lines, marks) => lines.map(({ is_aside: isAside, parts }) => el("p", { class: isAside ? "how" : "said" }, parts.map((part) => (typeof part === "string" ? part : [" ", marks(part)]))));
 
 function written({ answer, said, again }, acts, marks) {
   const isUnsaid = answer.answers.some((one) => !answer.text.toLowerCase().includes(one.term.label.toLowerCase()));

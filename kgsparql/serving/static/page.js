@@ -115,7 +115,6 @@ async function about() {
     at(id).append(...graph.methods.map((method) => el("option", { value: method }, method.replaceAll("_", " "))));
   }
   at("model-choice").hidden = !graph.model;
-  at("model-choice").title = graph.model_use || "";
   put(at("model"), "write with ", name(graph.model));
   at("hint").hidden = graph.model;
   const wanted = new URLSearchParams(location.search);
