@@ -19,7 +19,7 @@ from kgsparql.rendering.answer_rdf import answer_to_trig
 from tests.deep import DEEP
 from tests.model_server import ModelServer
 from tests.scripted import ask, by_call, chose, reading_with
-from tests.world import FEYNMAN, FIXTURES, NOBEL, ROOT, XSD
+from tests.world import FEYNMAN, FIXTURES, NOBEL, PASSED, ROOT, XSD
 
 ASKED = {
     "Where was Marie Curie born?": "fact", "Which people were born in Warsaw?": "the other way",
@@ -64,7 +64,7 @@ def test_the_query_of_an_answer_gives_its_rows_and_no_other_columns(nobel: kgspa
 
 
 def test_what_a_model_chose_among_is_what_its_query_finds(nobel: kgsparql.KnowledgeBase) -> None:
-    chosen = ask(nobel, "Where was Marie Curie born?", reading_with("Marie Curie —studied at→")).answer
+    chosen = ask(nobel, "Where was Marie Curie born?", reading_with("Marie Curie —studied at→"), trust=PASSED).answer
     found = rows_of(store_of(FIXTURES / "nobel.ttl"), kgsparql.render(chosen, "sparql"))
     assert found == {("<http://dbpedia.org/resource/University_of_Paris>",)}
 

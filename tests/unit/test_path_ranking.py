@@ -6,7 +6,7 @@ from kgsparql import IRI
 from kgsparql.events import ModelCalled
 from tests import scripted
 from tests.scripted import chose
-from tests.world import EX, Asked, knowledge_of
+from tests.world import EX, PASSED, Asked, knowledge_of
 
 FILMS = """
 :alien :director :scott ; :actor :weaver , :hurt ; rdfs:label "Alien" ; a :Film .
@@ -90,7 +90,7 @@ def test_a_model_chooses_paths_by_number_and_all_their_ends_are_the_answer() -> 
     assert "Sigourney Weaver ←actor— film (2: Alien; Gorillas)" in shown_paths(asked), "with their count and examples"
     assert (asked.labels, asked.answer.status) == (["Alien", "Gorillas"], "answered")
     assert {a.term for a in asked.answer.answers} == set(asked.answer.evidence["P1"].ends)
-    asked = ask(FILMS, QUESTION, [chose(2, 1)])
+    asked = ask(FILMS, QUESTION, [chose(2, 1)], trust=PASSED)
     assert [event.purpose for event in asked.events if isinstance(event, ModelCalled)] == ["reading"]
     assert {marker for one in asked.answer.answers for marker in one.markers} == {"P1", "P2"}
 
