@@ -38,16 +38,14 @@ class Connector:
     """Finds paths from given sets for the words of one question; strictly, where who does what to whom counts."""
 
     def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form) -> None:
-        self.view, self.fit = view, fit
-        self.lexicon, self.texts = asked.language, asked.read.texts
+        self.view, self.fit, self.lexicon, self.texts = view, fit, asked.language, asked.read.texts
         # For each word, the predicates whose names the question has there word for word, and those that have the word,
         # or words that it is one of, as a name beside their label.
         nothing = [frozenset[IRI]()] * len(self.texts)
         self.called, self.named = [*nothing], [*nothing]
-        for phrase in asked.phrases:
-            for chunk in phrase.chunks:
-                for position in chunk.span:
-                    self.called[position] = frozenset(chunk.predicates)
+        for chunk in chain.from_iterable(phrase.chunks for phrase in asked.phrases):
+            for position in chunk.span:
+                self.called[position] = frozenset(chunk.predicates)
         for span, predicates in asked.read.predicates.items():
             for position in range(*span):
                 self.named[position] |= frozenset(predicates)
@@ -185,11 +183,17 @@ class _Search:
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         is_open = not self.texts or self.wanted.is_said or bool(self._location(way.last.step))
-        for use in self.view.uses(ends(self.items, way.path)):
+        uses = self.view.uses(ends(self.items, way.path))
+        is_act = way.last.step.is_inverse and not self.rel.preposition and self.lexicon.is_participle(self.led_by)
+        said = [is_act and use.step.is_forward and self.fit.says_act(self.led_by, use.predicate) for use in uses]
+        for use, is_beside in zip(uses, said, strict=True):  # of what was given something: given by, given on
             if self.view.profiler.vocabulary.are_one(use.step.predicate, way.last.step.predicate):
                 continue
             onward = self._way(use)
-            gains = sum(map(max, way.cover, onward.cover)) > max(sum(way.cover), sum(onward.cover)) + 1e-6
+            alone = max(sum(way.cover), sum(onward.cover)) + 1e-6
+            if any(said) and not is_beside:
+                onward.cover = [*map(max, onward.cover, map(self.rel.verb.__contains__, self.rel.words))]
+            gains = sum(map(max, way.cover, onward.cover)) > alone
             if is_open or gains or self._location(use.step) or self._is_statement((*way.steps, use.step)):
                 yield way.then(onward)
 
@@ -437,8 +441,7 @@ class _Search:
         if (is_forward and is_end) or (not is_forward and not is_text and known.lead_to_texts):
             return None
         given, item_classes = self.view.classes_in(self.items), self.wanted.item_classes
-        is_turned = is_turned and not (known.are_mutual or self.kind)
-        if not ((given and near) or is_called or is_turned):  # nothing tells whether it could have it
+        if not ((given and near) or is_called or (is_turned and not (known.are_mutual or self.kind))):  # nothing tells
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
         fits = is_called or (fits and not (item_classes and far and item_classes.isdisjoint(far)))
@@ -473,8 +476,7 @@ class _Search:
                 yield unsaid(label)
             if said := self.fit.unsaid(label, self.texts):
                 yield unsaid(label, said)
-        silent = self.view.profiler.vocabulary.silent
-        if way.direction <= _W.turned and silent.isdisjoint(step.predicate for step in way.steps):
+        if way.direction <= _W.turned and self.view.vocabulary.silent.isdisjoint(step.predicate for step in way.steps):
             yield turned(last)
         is_told = self.texts or way.hinted or self.wanted.is_said or rel.role in {"where", "any"}
         if not is_told and not any(map(self._location, way.steps)):
@@ -482,8 +484,7 @@ class _Search:
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
-        is_of_table = step.predicate in self.view.profiler.vocabulary.silent
-        return is_of_table or self.fit.goes_down(step) or bool(self._location(step))
+        return step.predicate in self.view.vocabulary.silent or self.fit.goes_down(step) or bool(self._location(step))
 
     def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""

@@ -27,7 +27,7 @@ from kgsparql.rdf.vocabulary import (
     statement_claim,
     statement_value,
 )
-from kgsparql.schema.dating import ITSELF, Joined
+from kgsparql.schema.dating import ITSELF
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _LAST_DAYS = (("^(-?[0-9]{4,})$", "$1-12"), ("^(-?[0-9]{4,}-[0-9]{2})$", "$1-31"))
@@ -45,6 +45,7 @@ class Compiler(Protocol):
 
     vocabulary: GraphVocabulary
     new: g.Variables
+    facts: list[g.Fact] | None
 
     def members(self, items: a.ItemSet | tuple[a.ItemSet, ...], x: Variable) -> Group:
         """Make the patterns of the items of a set."""
@@ -62,10 +63,6 @@ class Compiler(Protocol):
         """Make the patterns of one of several predicates."""
         ...
 
-    def joined_by(self, ways: Sequence[Joined], node: Variable, subject: Variable, far: Variable) -> Group:
-        """Make the patterns of nodes that join two things."""
-        ...
-
     def unseen(self) -> AbstractContextManager[None]:
         """Tell no facts within."""
         ...
@@ -75,17 +72,22 @@ def dated(to: Compiler, items: a.Held | a.Beside | a.Times, x: Variable) -> Grou
     """What facts with dates lead to, or their dates."""
     match items:
         case a.Held():
-            return _facts_at(to, items, x)[0]
+            return facts_at(to, items, x)[0]
         case a.Beside():
             return _beside_others(to, items, x)
     return _times_of(to, items, x)
 
 
-def _facts_at(to: Compiler, facts: a.Held, x: Variable) -> tuple[Group, Variable]:
-    """Facts that lead to ``x`` and held then, and the variable of what stands for them, which has the dates."""
-    near, node = to.new("i"), x if facts.dates == ITSELF else to.new("i")
-    stated = to.along(near, facts.path, x) if node is x else _stated_fact(to, near, facts.path, x, node)
-    group = (*to.members(facts.start, near), *stated)
+def facts_at(
+    to: Compiler, facts: a.Held, x: Variable, of: Variable | None = None, unit: Variable | None = None
+) -> tuple[Group, Variable]:
+    """Facts that lead to ``x`` and held then, and the variable of what stands for them, which has the dates.
+
+    :param of: what they are of, where that is known. :param unit: of the numbers, where it is asked for.
+    """
+    near, node = of or to.new("i"), x if facts.dates == ITSELF else to.new("i")
+    stated = to.along(near, facts.path, x) if node is x else _stated_fact(to, near, facts.path, x, node, unit)
+    group = stated if of else (*to.members(facts.start, near), *stated)
     group += _ends_in(to, facts, x)
     if not (facts.first or facts.last or facts.over_by):
         return group, node
@@ -116,7 +118,7 @@ def _ends_in(to: Compiler, facts: a.Held, x: Variable) -> Group:
 
 def _beside_others(to: Compiler, items: a.Beside, x: Variable) -> Group:
     """What facts lead to that held before, after or while others did."""
-    (own, node), (others, other) = _facts_at(to, items.facts, x), _facts_at(to, items.others, to.new("i"))
+    (own, node), (others, other) = facts_at(to, items.facts, x), facts_at(to, items.others, to.new("i"))
     sides = (items.facts, node), (items.others, other)
     (starts, begun), (other_starts, other_begun) = (_day_of(to, *side, "start") for side in sides)
     group = (*own, *others, *starts, *other_starts)
@@ -132,7 +134,7 @@ def _beside_others(to: Compiler, items: a.Beside, x: Variable) -> Group:
 def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
     """When facts began, were over, or both: the dates; of a Wikibase, texts as precise as it says these are."""
     dates, of = items.facts.dates, items.of
-    group, node = _facts_at(to, items.facts, x if dates == ITSELF else to.new("i"))
+    group, node = facts_at(to, items.facts, x if dates == ITSELF else to.new("i"))
     if node == x:
         return (*group, filter_by("isLiteral", x))
     moments: tuple[a.Moment, ...] = ("start", "end") if of == "span" else (of,)
@@ -151,7 +153,7 @@ def _times_of(to: Compiler, items: a.Times, x: Variable) -> Group:
 
 def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]:
     """When a fact that leads to ``x`` began or was over, as a number; or how many years it lasted, until today."""
-    group, node = _facts_at(to, measure.facts, x)
+    group, node = facts_at(to, measure.facts, x)
     begun, over = (node, node) if measure.facts.dates == ITSELF else (to.new("d"), to.new("d"))
     starts, ends = _date_of(to, measure.facts, node, "start", begun), _date_of(to, measure.facts, node, "end", over)
     until = apply("IF", apply("BOUND", over), apply("STR", over), today())
@@ -181,22 +183,43 @@ def _to_tenths(number: Expression) -> Expression:
     return apply("/", apply("ROUND", apply("*", number, 10)), Literal("10.0", datatype=_DECIMAL))
 
 
-def _stated_fact(to: Compiler, near: Variable, path: PropertyPath, far: Variable, node: Variable) -> Group:
+def _stated_fact(  # noqa: PLR0917 - as a path has them
+    to: Compiler, near: Variable, path: PropertyPath, far: Variable, node: Variable, unit: Variable | None = None
+) -> Group:
     """A fact, by what stands for it: a node on the way, or one beside a predicate."""
     if len(path.steps) > 1:
         return to.along(near, path, far, (node,))
     (step,) = path.steps
     subject, end = (near, far) if step.is_forward else (far, near)
+    if step.predicate in to.vocabulary.joined:
+        return joined_by(to, step.predicate, node, subject, end, unit)
     dating = to.vocabulary.dated.get(step.predicate)
     if dating is None:
         return _claimed_fact(to, subject, step.predicate, end, node)
-    if dating.by is None:
-        return to.joined_by(to.vocabulary.joined[step.predicate], node, subject, end)
     fact = to.fact(subject, step.predicate, end)
     if dating.by == REIFIES:
         return (fact, to.fact(node, REIFIES, fact))
     ends: tuple[g.Node, ...] = (subject, step.predicate, end)
     return (fact, *(to.fact(node, by, one) for by, one in zip_equal(STATEMENT_PARTS, ends)))
+
+
+def joined_by(  # noqa: PLR0917 - as a triple has them
+    to: Compiler, relation: IRI, node: Variable, subject: Variable, far: Variable, unit: Variable | None = None
+) -> Group:
+    """What nodes join two things; of two that are joined by one predicate, neither is the other.
+
+    :param unit: of the number that they lead to, where it is asked for; it is told with the facts.
+    """
+    arms, ways, amounts = list[Group](), to.vocabulary.joined[relation], to.vocabulary.amounts.get(relation)
+    beside = () if amounts is None or (unit is None and to.facts is None) else amounts.beside
+    for way in ways:
+        own, via = node if len(ways) == 1 else to.new("j"), to.new("i")  # unbound in the solutions of another arm
+        arm: Group = tuple(to.fact(*fact) for fact in way.facts(own, subject, far, via))
+        if beside:
+            arm += (g.Optional(to.any_of(own if way.value is None else via, beside, unit or to.new("u"))),)
+        arm += (filter_by("!", apply("sameTerm", subject, far)),) if way.is_mutual else ()
+        arms.append(arm if own == node else (*arm, g.Bind(node, own)))
+    return g.any_of(arms)
 
 
 def _claimed_fact(to: Compiler, subject: Variable, direct: IRI, far: Variable, node: Variable) -> Group:

@@ -228,6 +228,25 @@ def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
     return a.Ends(items, path)
 
 
+def of_one_act(items: a.ItemSet) -> a.ItemSet:
+    """Say a value of the act that an item is found by: what was given something, and on that day."""
+    if isinstance(items, a.Where) and isinstance(items.items, a.Where):
+        items = replace(items, items=of_one_act(items.items))
+    match items:
+        case a.Where(a.Ends() | a.Both() as inner, a.Value(path) as measure) if path.is_long:
+            sets = inner.sets if isinstance(inner, a.Both) else (inner,)
+            for one in sets:
+                if isinstance(one, a.Ends) and one.path.last_step.inverts(path.first_step):
+                    before = PropertyPath(one.path.steps[:-1])
+                    if not (one.path.is_long or isinstance(one.start, a.Where)):
+                        continue
+                    nodes = a.Ends(one.start, before) if before.steps else one.start
+                    own = replace(measure, path=PropertyPath(path.steps[1:]))
+                    acted = a.Ends(replace(items, items=nodes, measure=own), one.path.last_step.path)
+                    return a.Both(tuple(acted if other is one else other for other in sets))
+    return items
+
+
 def lists_left_out(plan: a.Plan, graph: KnowledgeGraph) -> list[Gap]:
     """Doubt what is said of disjoint classes where lists of such are not read."""
     is_listed = DISJOINT_WITH in terms_in(plan) and graph.uses_any((DISJOINT_MEMBERS,))

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, product, starmap
-from typing import NamedTuple, TypeAlias
+from itertools import product, starmap
+from typing import TypeAlias
 
 from kgsparql.dataclasses import replace
-from kgsparql.graphs.graph import KnowledgeGraph, select_each
+from kgsparql.graphs.graph import KnowledgeGraph, Solution, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
+from kgsparql.rdf.terms import IRI, Literal, Term, zip_equal
+from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, LIST_REST, ON_PROPERTY, SUBCLASS_OF
 from kgsparql.schema.dating import Joined
-from kgsparql.schema.joining import led_across, steps_across
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 Ends: TypeAlias = dict[Step, dict[Term, set[Term]]]
 """Where the steps from some items lead."""
 MOST_OF_EACH = 1_000  # triples that are read, in each direction, of each of several sets
-
-
-class _Between(NamedTuple):
-    """A node between an item and another term.
-
-    :param at: the place of the set that the item is of.
-    :param back: the step from the item to the node; ``steps``, those from the item to the other term.
-    :param is_in_place: these are in the place of that.
-    """
-
-    at: int
-    item: Term
-    node: Term
-    far: Term
-    back: Step
-    steps: tuple[Step, ...]
-    is_in_place: bool = True
 
 
 def add_declared(facts: Iterable[Ends], vocabulary: GraphVocabulary) -> None:
@@ -57,13 +39,13 @@ def add_nodes(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledge
     """
     if all(map(of.to_nodes.isdisjoint, facts)):
         return
-    said = [*_nodes_between(some, graph, of)]
-    for one in said:  # first: where a role is a relation, too, its step leads elsewhere
-        if one.is_in_place:
-            facts[one.at][one.back][one.item].discard(one.node)
-    for one in said:
-        for step in one.steps:
-            facts[one.at][step][one.item].add(one.far)
+    said = [*_nodes_between(facts, some, graph, of.joined)]
+    for own, one, back, _ in said:  # first: where a role is a relation, too, its step leads elsewhere
+        if "office" not in one:
+            own[back][one["x"]].discard(one["node"])
+    for own, one, _, steps in said:
+        for step in steps:
+            own[step][one["x"]].add(one["far"])
     for own in facts:
         for step in of.to_nodes & own.keys():
             own[step] = {near: ends for near, ends in own[step].items() if ends}
@@ -71,46 +53,33 @@ def add_nodes(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledge
                 del own[step]
 
 
-def _nodes_between(some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> Iterator[_Between]:
-    kind, near, end, x, node, far = variables("kind near end x node far")
-    yield from _nodes_led_to(some, graph, led_across(of.joined))
-    across = steps_across(of.joined)
-    ways = [way for way in chain(*of.joined.values()) if not way.is_looked_for]
-    if not ways:
-        return
-    kinds, roles = {way.kind: 0 for way in ways}, {role: 0 for way in ways for role in (way.start, way.end)}
-    facts: g.Group = (g.Fact(node, near, x), g.Fact(node, RDF_TYPE, kind), g.Fact(node, end, far))
-    joined = (*facts, g.Values(kind, (*kinds,)), g.Values(near, (*roles,)), g.Values(end, (*roles,)))
-    head = (kind, near, end, x, node, far)
-    selects = [g.Select(head, (items, *joined), limit=MOST_OF_EACH) for items in some]
-    for at, one in select_each(graph, "joined", selects):
-        steps = across.get((one["kind"], by := one["near"], one["end"]), ())
-        if isinstance(by, IRI) and steps and one["x"] != one["far"]:
-            yield _Between(at, one["x"], one["node"], one["far"], Step(by, "inverse"), steps)
+def _nodes_between(
+    facts: Sequence[Ends], some: Sequence[g.Pattern], graph: KnowledgeGraph, joined: Mapping[IRI, Sequence[Joined]]
+) -> Iterator[tuple[Ends, Solution, Step, list[Step]]]:
+    """Find what nodes join the items with: of a kind of nodes by all its relations together.
 
-
-def _nodes_led_to(
-    some: Sequence[g.Pattern], graph: KnowledgeGraph, ways: Mapping[Joined, Sequence[IRI]]
-) -> Iterator[_Between]:
-    x, node, far, office = variables("x node far office")
-    together = defaultdict[tuple[Joined, tuple[IRI, ...]], dict[Term | None, Sequence[IRI]]](dict)
-    for way, relations in ways.items():
+    :return: of the set that an item is of, how nodes join it, by which step it led to them, and what they say.
+    """
+    x, node, far, office, via = variables("x node far office via")
+    called = defaultdict[tuple[Joined, tuple[IRI, ...]], dict[Term | None, list[IRI]]](lambda: defaultdict(list))
+    for relation, way in ((relation, way) for relation, ways in joined.items() for way in ways):
         *roles, held = way.office or (None,)
-        together[replace(way, office=None), tuple(filter(None, roles))][held] = relations
-    selects, found = [], list[tuple[int, Step, str, dict[Term | None, Sequence[IRI]]]]()
-    for ((way, by), called), (at, items) in product(together.items(), enumerate(some)):
+        called[replace(way, office=None), tuple(filter(None, roles))][held].append(relation)
+    selects, found = [], list[tuple[Ends, Step, str, dict[Term | None, list[IRI]]]]()
+    for ((way, by), relations), (own, items) in product(called.items(), zip_equal(facts, some)):
         beside = tuple(g.Fact(node, role, office) for role in by)
         onward, backward = way.to_nodes
         for back, direction, ends in ((onward, "forward", (x, far)), (backward, "inverse", (far, x))):
-            group = (items, *starmap(g.Fact, way.facts(node, *ends)), *beside)
-            head = (x, node, far, office) if by else (x, node, far)
-            selects.append(g.Select(head, group, limit=MOST_OF_EACH))
-            found.append((at, back, direction, called))
-    for number, one in select_each(graph, "led_to", selects):
-        at, back, direction, called = found[number]
-        if relations := called.get(one.get("office"), ()):
-            steps = tuple(Step(relation, direction) for relation in relations)  # type: ignore[arg-type]
-            yield _Between(at, one["x"], one["node"], one["far"], back, steps, is_in_place="office" not in one)
+            if back in own:
+                group = (items, *starmap(g.Fact, way.facts(node, *ends, via)), *beside)
+                head = (x, node, far, office) if by else (x, node, far)
+                selects.append(g.Select(head, group, limit=MOST_OF_EACH))
+                found.append((own, back, direction, relations))
+    for number, one in select_each(graph, "joined", selects):
+        own, back, direction, relations = found[number]
+        if one["x"] != one["far"]:
+            said = relations.get(one.get("office"), ())
+            yield own, one, back, [Step(relation, direction) for relation in said]  # type: ignore[arg-type]
 
 
 def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> None:

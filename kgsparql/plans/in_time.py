@@ -19,7 +19,7 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Literal, first_of, normalised
 from kgsparql.rdf.vocabulary import RDF_TYPE, statement_claim
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import LEFT_OUT, left_out_at, uncomputed, undated, unsaid
+from kgsparql.reading.gaps import LEFT_OUT, left_out_at, rival, uncomputed, undated, unsaid
 from kgsparql.reading.times import ASKED_TIMES, EVER, TimeSaid, WhileClause, clause_of, days_of, times_said, today
 from kgsparql.schema.dating import ITSELF, TIME_QUALIFIERS, Dates, dates_called, wikibase_dates
 
@@ -67,13 +67,28 @@ class TimePlanner:
         plan = reading.plan
         if (said.days != (0, 0) or others is not None) and any(map(self._has_date, parts_of(plan, a.Has))):
             return None  # mayors that died before 2005
-        made = self._over_facts(plan, change, ahead)
+        then = mapped(plan, partial(self._measured_at, change=change))
+        made = self._over_facts(then, change, ahead) or (None if then == plan else then)
+        if any(not self.view.has_items(one.among) for one in parts_of(then, a.Value) if isinstance(one.among, a.Held)):
+            return None
         if kind == "ordered" and isinstance(made, a.Held):
             in_order = a.ItemTable(made, (), order_by=a.When(made), largest_first=False)
             return replace(reading, plan=in_order, others=())
         if made is None or kind == "ordered" or self._path_with_dates(made) or self._is_not_told(plan, made, said):
             return None
-        return replace(reading, plan=made, others=())
+        doubts = tuple(one for one in reading.doubts if then == plan or one != rival())  # then, and not at any time
+        return replace(reading, plan=made, others=(), doubts=doubts)
+
+    def _measured_at(self, part: Any, change: _Change) -> Any:
+        """Return a part of a plan that measures, counts or has only what held at a time."""
+        measure, items = getattr(part, "measure", part), getattr(part, "items", None)
+        among = getattr(measure, "to", getattr(measure, "among", part))
+        if among is None and items is not None and measure.path.is_direct and measure.path.first_step.is_forward:
+            for _, facts, _ in self._dated_facts([a.Ends(items, measure.path)], 0, ()):
+                if isinstance(held := change(facts), a.Held):
+                    is_set = measure is part
+                    return replace(part, to=held) if is_set else replace(part, measure=replace(measure, among=held))
+        return part
 
     def _has_date(self, part: a.Has) -> bool:
         """Tell whether a part of a plan is that something has a date, whatever it is."""
@@ -180,7 +195,8 @@ class TimePlanner:
         over = list[a.Held]()
 
         def current(facts: a.Held) -> a.ItemSet:
-            if not (self.view.has_items(_spans_of(facts)) or self._are_numbers(facts)):  # events of one day
+            is_last = self._are_numbers(facts) and not isinstance(plan, a.Count)
+            if not (self.view.has_items(_spans_of(facts)) or is_last):  # events of one day
                 return facts.ends
             found = self._current(facts, is_one=is_one or self._are_numbers(facts))
             if isinstance(found, a.Held) and not isinstance(plan, a.Condition) and not self.view.has_items(found):
@@ -201,14 +217,16 @@ class TimePlanner:
         return _last_over(facts) if is_one and not self.view.has_items(now) else now
 
     def _are_numbers(self, facts: a.Held) -> bool:
-        """Whether facts lead to numbers and other values: these are so until there are others."""
+        """Whether facts lead from one thing to numbers and other values: these are so until there are others."""
         some = self.view.profiler.sample(facts.ends)[:5]
-        return bool(some) and all(isinstance(one, Literal) for one in some)
+        is_of_one = isinstance(facts.start, a.Items) and len(facts.start.terms) == 1
+        return is_of_one and bool(some) and all(isinstance(one, Literal) for one in some)
 
     def _path_with_dates(self, plan: Any) -> tuple[PropertyPath, ...]:
         """The paths to the ends of facts that a plan measures, counts or lacks without their dates; none else."""
         kinds = a.Value | a.HowMany | a.Summarised | a.Has | a.Lacks | a.Grouped | a.BestOfEach
         found = (part for part in parts(plan) if isinstance(part, kinds))
+        found = (one for one in found if not isinstance(getattr(one, "to", getattr(one, "among", None)), a.Held))
         paths = (part.key if isinstance(part, a.Grouped | a.BestOfEach) else part.path for part in found)
         known = (self.view.vocabulary.dated.get(predicate) for path in paths for predicate in path.predicates)
         return next((own.dates.over for own in known if own is not None and own.dates.over), ())
@@ -324,7 +342,7 @@ class TimePlanner:
         found = list[a.Held]()
 
         def over(part: Any) -> Any:
-            if isinstance(part, a.Has) and part.to is not None:
+            if isinstance(part, a.Has) and not isinstance(part.to, a.Held | None):
                 others = over(a.Ends(part.to, back(part.path)))
                 return part if isinstance(others, a.Ends) else a.Both((part.items, others))
             if isinstance(part, a.Instances) and RDF_TYPE in self.view.vocabulary.dated:

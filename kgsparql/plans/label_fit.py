@@ -240,6 +240,11 @@ class LabelFit:
         is_within = found[-1:] == ("location",) or "located" in found
         return bool(self.roots(label) & self.contained) and not is_within
 
+    def says_act(self, verb: str, predicate: IRI) -> bool:
+        """Whether a predicate says something of what was done by a verb: by whom it was *given by*, *given on*."""
+        first, *rest = self.text(predicate).split()
+        return root(first) == root(verb) and len(rest) == 1 and rest[0] in self.lexicon.prepositions
+
     def _is_location(self, predicate: IRI) -> bool:
         """Whether a predicate says nothing but where or in what something is."""
         own = self.label_roots(predicate)

@@ -222,8 +222,7 @@ class Measuring(NamedWords):
         own = [chunk for chunk in self.chunked.chunks if not set(positions).isdisjoint(chunk.span)]
         kinds: Collection[IRI] = own[0].classes[:1] if len(own) == 1 and set(positions) <= set(own[0].span) else ()
         kinds = kinds or self.classes_named(positions)[:1]
-        if not kinds and positions:
-            kinds = self.view.classes_ending_with(self.texts[positions[-1]])
+        kinds = kinds or (self.view.classes_ending_with(self.texts[positions[-1]]) if positions else ())
         return self.measures(given, positions, hints, counts=counts and bool(positions), among=kinds)
 
     def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureFit]:
@@ -341,6 +340,8 @@ class Measuring(NamedWords):
             options = [one for one in options if one.kind]
         refined = self._refined(given, options[:_TRIED], phrase)
         made = [self._top(one, option, best).leaving_out(self.unsaid_by(option, verb)) for one, option in refined]
+        if counts and verbs and not (positions or by_verb) and any(made):  # milked the most: so often, or so much
+            made = [one.doubted(rival()) for one in made]
         return self._told_apart(made, options) or [given.leaving_out(positions or [best.position])]
 
     def _told_apart(self, made: list[Denotation], options: Sequence[MeasureFit]) -> list[Denotation]:
@@ -354,11 +355,11 @@ class Measuring(NamedWords):
         """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
         own, names = self.lexicon, [*map(self.fit.text, option.path.predicates)]
         is_bare = own.moments.issuperset(words_of(names[-1]))  # the year of a car is that in which it was made
-        light = own.light_words | own.making if is_bare else own.light_words
-        if not own.count_words.isdisjoint(words_of(names[-1])):  # sells the largest number of products, as is stated
+        light = own.light_words.union(own.making if is_bare else ())
+        if not own.count_words.isdisjoint(words_of(names[-1])) or option.last in self.view.vocabulary.joined:
             light |= own.joining_verbs
-        said = [p for p in verb if self.texts[p] not in light]
-        return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
+        told = (p for p in verb if self.texts[p] not in light)
+        return [p for p in told if all(self.fit.word(self.texts[p], name) < NEAR for name in names)]
 
     def _refined(
         self, given: Denotation, options: Sequence[MeasureFit], phrase: NounPhrase
@@ -399,6 +400,10 @@ class Measuring(NamedWords):
             kinds = _ORDERED if abs(quantity.number) >= FIRST_YEAR or quantity.value.date else ("number", *UNITS)
             values = [one for one in self.measures_of_noun(given, phrase) if one.kind in kinds]
             return self._refined(given, values[:_TRIED], phrase)
+        noun = phrase.of or phrase  # more than 3 litres of milk
+        of_noun = self.measures_of_noun(given, noun) if quantity.value.unit and noun.chunks else []
+        if values := self.of_its_kind(of_noun, quantity):
+            return self._refined(given.leaving_out(self.unsaid_by(values[0], said.verb)), values[:1], noun)
         if phrase.chunks:
             return self._counted(given, said, phrase)
         verb = self.positions_of_verb(said)

@@ -105,7 +105,7 @@ class NamedWords:
         said = {kind for chunk in self.chunked.chunks for kind in chunk.classes}
         named = [(fit, self.view.subject_class(one), one) for one, fit in self.predicates_named(texts)]
         for _, kind, predicate in sorted(named, key=lambda one: (one[1] in said, one[0], str(one[2])), reverse=True):
-            is_office = any(way.office for way in self.view.vocabulary.joined.get(predicate, ()))
+            is_office = any(way.office and not way.is_value for way in self.view.vocabulary.joined.get(predicate, ()))
             if not is_office and kind is not None and predicate not in TAXONOMY:
                 path, all_such = Step(predicate).path, a.Instances(kind)
                 if self.fit.form(predicate) == "of":  # members are who is a member of something

@@ -41,13 +41,19 @@ class PairPlanner(OnPhrases):
         summary = question.summary or ("" if is_pair else "avg")
         self.measuring.look_at_measured(sides)
         options = self._measures_of(sides[0], measured, counts=not summary)
+        if not options:  # gave more milk, as was observed
+            rest = tuple(p for p in measured if self.texts[p] not in self.lexicon.joining_verbs)
+            measured = theirs = rest or measured
+            options = self._measures_of(sides[0], rest, counts=False) if rest else []
+            options = [one for one in options if one.path.last in self.view.vocabulary.joined]
         if not options:
             return PlannedReading(None, doubts=left_out_at(measured or ((by.position,) if by else ())))
         others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
         others = self.predicating.times(sides[1], by.event) if by is not None and by.event else others
         both = [(side, own[0]) for side, own in zip_equal(sides, (options, others)) if own]
         self.view.look_for_members(_measured_ends(side.known, option.path, option.measure) for side, option in both)
-        if len(both) < 2 or not all(self._values_of(*side) for side in both):
+        values = [self._values_of(*side) for side in both]
+        if len(both) < 2 or not all(values):
             return unplanned()
         one, other = sides
         whole = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts)).leaving_out(left)
@@ -55,6 +61,9 @@ class PairPlanner(OnPhrases):
         how = (*other.how, *(Match(word, path) for path in dict.fromkeys(option.path for _, option in both)))
         if question.asks == "difference":
             return self._difference_plan(whole, both, how) if is_pair else unplanned()
+        is_observed = both[0][1].path.last in self.view.vocabulary.joined and max(map(len, values)) > 1
+        if is_observed and not summary and max(map(min, values)) <= min(map(max, values)):  # now one, now the other
+            whole = whole.doubted(rival())
         numbers = [value_of(side.known, option.measure, summary) for side, option in both]
         comparison = "=" if by is None else options[0].compared(by.comparison)
         return whole.reading(a.Compares(numbers[0], comparison, numbers[1]), options[0].score, *how)

@@ -9,7 +9,7 @@ from typing import cast
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dated_patterns import dated, when
+from kgsparql.plans.dated_patterns import dated, facts_at, joined_by, when
 from kgsparql.plans.expressions import (
     AGGREGATES,
     Measured,
@@ -31,7 +31,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
 from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
 from kgsparql.schema.amounts import Amounts
-from kgsparql.schema.dating import Joined
+from kgsparql.schema.dating import Dates
 from kgsparql.schema.kinds import predicate_of_things
 from kgsparql.schema.vocabulary import GraphVocabulary, classes_below
 
@@ -208,6 +208,8 @@ class PlanCompiler:
 
     def _onward(self, x: Variable, path: PropertyPath, to: a.ItemSet | None, far: Variable | None = None) -> Group:
         far = far or self.new("i")
+        if isinstance(to, a.Held) and to.path == path:  # its own
+            return facts_at(self, to, far, x)[0]
         return (*self.along(x, path, far), *(() if to is None else self.members(to, far)))
 
     def along(
@@ -259,8 +261,8 @@ class PlanCompiler:
                 through += (g.Optional(self.any_of(node, beside, unit or self.new("u"))),)
             stated = (*self.any_of(subject, (by,), far), filter_by("isLiteral", far))
             return (g.Union((through, stated)),)
-        if joined := vocabulary.joined.get(by):
-            return self.joined_by(joined, self.new("j"), subject, far)
+        if by in vocabulary.joined:
+            return joined_by(self, by, self.new("j"), subject, far, unit)
         if by in vocabulary.relations:
             return self._either_way(subject, *vocabulary.stated_by(by), far)
         if by not in vocabulary.restricted:
@@ -274,16 +276,6 @@ class PlanCompiler:
             to = self.any_of(rule, EXISTENTIAL, far)
         # Oxigraph reads both arms of a union anew for each row, in the worst order.
         return (g.Union((self.any_of(subject, (by,), far), (*above, *to))),) if by in vocabulary.stated else above + to
-
-    def joined_by(self, ways: Sequence[Joined], node: Variable, subject: Variable, far: Variable) -> Group:
-        """What nodes join two things; of two that are joined by one predicate, neither is the other."""
-        arms = list[Group]()
-        for way in ways:
-            own = node if len(ways) == 1 else self.new("j")  # unbound in the solutions of another arm
-            arm: Group = tuple(self.fact(*fact) for fact in way.facts(own, subject, far))
-            arm += (filter_by("!", apply("sameTerm", subject, far)),) if way.is_mutual else ()
-            arms.append(arm if own == node else (*arm, g.Bind(node, own)))
-        return g.any_of(arms)
 
     def _repeated(self, start: Variable, end: Variable, predicate: IRI) -> Group:
         """One step or more; its facts are those on any way from one to the other."""
@@ -344,23 +336,8 @@ class PlanCompiler:
                     known = apply("IF", apply("BOUND", own), found.value, self.new("none"))
                     found = Measured(found.group, known, known)
                 return found
-            case a.Value(path, kind, _, among):
-                value, holders = self.new("v"), (self.new("i"),) if path.is_long else ()
-                if (amounts := self._amounts_at(measure)) is not None:
-                    group = self.along(x, path, value, holders, unit := self.new("u"))
-                    key, is_known = amounts.in_one_unit(value, unit, measure.unit)
-                    return Measured((*group, g.Filter(is_known)), key, key, holders)
-                if ways := self._value_ways(path):
-                    holders, near = (self.new("j"),), self.new("i") if path.steps[1:] else x
-                    along = self.along(x, PropertyPath(path.steps[:-1]), near) if path.steps[1:] else ()
-                    along += self.joined_by(ways, *holders, near, value)
-                else:
-                    along = self.along(x, path, value, holders)
-                key = key_of(value, kind)
-                read: Group = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
-                read += () if among is None else self.members(among, value)
-                shown = key if kind == "year" else value
-                return Measured((*along, *read), shown, key, holders)
+            case a.Value():
+                return self._measured_value(measure, x)
             case a.When():
                 group, key = when(self, measure, x)
                 return Measured(group, key, key)
@@ -368,6 +345,8 @@ class PlanCompiler:
                 number, far = self.new("n"), self.new("i")
                 with self.unseen():
                     group = (*self._each_once(items, x), *self._onward(x, path, among, far))
+                    if (facts := self._facts_counted(among or a.Ends(items, path))) is not None:
+                        group, far = facts_at(self, facts, far, x)
                 counts = each_of(x, number, g.Aggregate("COUNT", far), group)
                 known = apply("COALESCE", number, 0)
                 return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)
@@ -383,11 +362,39 @@ class PlanCompiler:
             case _:
                 return self.number(measure)
 
-    def _value_ways(self, path: PropertyPath) -> tuple[Joined, ...]:
-        """The nodes with dates that say the last step, a number: of two of them equal numbers are two."""
+    def _measured_value(self, measure: a.Value, x: Variable) -> Measured:
+        """The values at the end of a path from an item."""
+        path, kind, among = measure.path, measure.kind, measure.among
+        value, holders = self.new("v"), [self.new("i")] if path.is_long else []
+        amounts, unit = self._amounts_at(measure), self.new("u")
+        asked = None if amounts is None else unit
+        if isinstance(among, a.Held):
+            along, *holders = facts_at(self, among, value, x, asked)
+            among = None
+        elif self._leads_to_values(path):
+            node, near = self.new("j"), self.new("i") if path.steps[1:] else x
+            along = self.along(x, PropertyPath(path.steps[:-1]), near) if path.steps[1:] else ()
+            along, holders = along + joined_by(self, path.last, node, near, value, asked), [node]
+        else:
+            along = self.along(x, path, value, (*holders,), asked)
+        if amounts is not None:
+            key, is_known = amounts.in_one_unit(value, unit, measure.unit)
+            return Measured((*along, g.Filter(is_known)), key, key, (*holders,))
+        key = key_of(value, kind)
+        read: Group = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
+        read += () if among is None else self.members(among, value)
+        return Measured((*along, *read), key if kind == "year" else value, key, (*holders,))
+
+    def _facts_counted(self, items: a.ItemSet) -> a.Held | None:
+        """The facts that are counted in the place of the values which they lead to."""
+        facts = a.Held(items.start, items.path, Dates()) if isinstance(items, a.Ends) else items
+        is_so = isinstance(facts, a.Held) and facts.path.is_direct and self._leads_to_values(facts.path)
+        return facts if is_so else None  # type: ignore[return-value]
+
+    def _leads_to_values(self, path: PropertyPath) -> bool:
+        """Whether nodes say the last step, a number: of two of them equal numbers are two."""
         last = path.last_step
-        ways = self.vocabulary.joined.get(last.predicate, ())
-        return ways if last.is_forward and any(way.is_value for way in ways) else ()
+        return last.is_forward and any(way.is_value for way in self.vocabulary.joined.get(last.predicate, ()))
 
     def _amounts_at(self, measure: a.Value) -> Amounts | None:
         """What the numbers of a measure are in, where these are several units."""
@@ -436,7 +443,9 @@ class PlanCompiler:
                     some = each_of(self.group[2], value, g.Aggregate("COUNT", x), self.members(items, x))
                     known = apply("COALESCE", value, 0)
                     return Measured((g.Optional((some,)),), known, known)
-                select = g.Select(((value, g.Aggregate("COUNT", x)),), self.members(items, x))
+                facts, group = self._facts_counted(items), self.members(items, x)
+                group, x = (group, x) if facts is None else facts_at(self, facts, x)
+                select = g.Select(((value, g.Aggregate("COUNT", x)),), group)
                 return Measured((select,), value, value)
             case a.SummaryOf(summary, items, measure):
                 return self._summary(summary, items, measure)

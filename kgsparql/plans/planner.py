@@ -146,8 +146,10 @@ class Planner(NamedWords):
             kind, path = self.view.subject_class(items.path.steps[0].predicate), items.path
             uses = self.view.uses(items.start if kind is None else a.Instances(kind))
             is_one = isinstance(items.start, a.Items) and len(items.start.terms) == 1
-            if not is_one and not self.lexicon.distinct_words.isdisjoint(self.texts):
-                return found  # how many different ratings: of equal ones, one
+            said = self.lexicon.occasions if is_one else self.lexicon.occasions | self.lexicon.distinct_words
+            is_of_each = head is not None and head.text.endswith(f"{self.tables.fit.text(items.path.last)}s")
+            if is_count and (is_of_each or not said.isdisjoint(self.texts)):
+                return found  # how often; how many rainfalls; how many different ratings: of equal ones, one
             if any(use.path == path and use.kind == "number" for use in uses):
                 asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
                 summed = a.SummaryOf([*asked, "sum"][0], items.start, a.Value(path, "number"))
@@ -210,8 +212,7 @@ class Planner(NamedWords):
         likely = [one for one in found[:1] if not one.is_free and not one.doubts]
         if not kinds or any(self.view.has_any(one.known, frozenset(kinds)) for one in likely):
             return found
-        chunk = Chunk(-1, -1, "person", classes=tuple(kinds))
-        persons = self.phrases.denotations(replace(phrase, chunks=(chunk,)))
+        persons = self.phrases.denotations(replace(phrase, chunks=(Chunk(-1, -1, "person", classes=tuple(kinds)),)))
         own = (one for one in persons if not one.is_free)
         read = (replace(one, items=_of_any_class(one.known, kinds), score=one.score - _W.said) for one in own)
         return best([*found, *(one for one in read if self._comes_to(one))])

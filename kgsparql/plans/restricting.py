@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgsparql.linking.words import roots_of
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes
+from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes, of_one_act
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import Predicating
@@ -271,6 +271,7 @@ class Restricting(NamedWords):
             if _is_number(phrase):
                 self.predicating.look_at_times(found[:5])
                 found = best(new for one in found[:5] for new in self._at_time(one, said, preposition, phrase))
+                found = [replace(one, items=of_one_act(one.known)) for one in found]
                 continue
             further = Predication(verb=said.verb, preposition=preposition, object=phrase)
             others = self.restrict(replace(given, score=0.0, doubts=()), further)

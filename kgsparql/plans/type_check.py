@@ -142,7 +142,7 @@ def _check_part(part: object) -> None:
             kind_of(part)
             if operator == "round" and not (isinstance(right, a.Constant) and right.value in range(_MOST_DIGITS)):
                 raise PlanError(f"a number is rounded to 0 to {_MOST_DIGITS - 1} digits")
-        case a.Value(_, kind, _, among) if among is not None and kind not in {"text", "item"}:
+        case a.Value(_, kind, _, among) if not (isinstance(among, a.Held | None) or kind in {"text", "item"}):
             raise PlanError(f"{_KIND_NAMES[kind]} is in no set")
         case a.Items(()) | a.Both(()) | a.Either(()) | a.AllOf(()) | a.AnyOf(()):
             raise PlanError("a set or a combination of nothing")

@@ -189,6 +189,8 @@ class Writer:
             case a.Named(inner, word, place) | a.Has(inner, _, a.Named(a.Ends(), word, place)):
                 name = self.label(items.path.last) if isinstance(items, a.Has) else "name"
                 return self.phrase(inner).with_clause(Clause(f'with the word "{word}" {_PLACES[place]} their {name}'))
+            case a.Has(_, path, a.Held(_, own) as facts) | a.Lacks(_, path, a.Held(_, own) as facts) if own == path:
+                return _at_time(self.phrase(replace(items, to=None)), _time_of(facts))
             case a.Has(inner, path, to):
                 return self.phrase(inner).with_clause(leads(self.relations(path), self.phrase(to)))
             case a.Lacks(inner, path, to):
@@ -240,17 +242,18 @@ class Writer:
                 clause = leads([*steps[:-1], last], Phrase(said, said, "said"))
             case _:
                 clause = Clause(f"whose {self.said(measure)} {said}")
-        return self.phrase(items).with_clause(clause)
+        among = getattr(measure, "among", None)
+        found = self.phrase(items).with_clause(clause)
+        return _at_time(found, _time_of(among)) if isinstance(among, a.Held) else found
 
     # --- facts with dates: in which time they held, before or after whom, since when
 
     def _facts_phrase(self, items: Any) -> Phrase:
         """Make the phrase of what facts with dates lead to, or of their dates."""
         match items:
-            case a.Held(start, path, _, first, last, over_by, _, to):
+            case a.Held(start, path, to=to):
                 found = self.phrase(a.Ends(start, path) if to is None else a.Both((a.Ends(start, path), to)))
-                said = _in_span(first, last, over_by, is_now=items.with_undated)
-                return _at_time(found, said) if said else found
+                return _at_time(found, said) if (said := _time_of(items)) else found
             case a.Minus(a.Held() as past, a.Held()):
                 return _at_time(self.phrase(past.ends), "before, and not today")
             case a.Where(a.Where(a.Held() as facts, _, _, Literal() as low), _, _, Literal() as high):
@@ -320,6 +323,8 @@ class Writer:
     def _counted(self, measure: Any) -> Phrase:
         """What is counted or measured of an item."""
         found, among = reduce(reached, self.relations(measure.path), THEY), getattr(measure, "among", None)
+        if isinstance(among, a.Held) and among.path == measure.path:
+            return _at_time(found, _time_of(among))
         return both([found, self.phrase(among)]) if among else found
 
     def quantity(self, measure: a.Measure | a.Number, value: IRI | Literal) -> str:
@@ -391,6 +396,10 @@ def years_in_words(later: str | int, earlier: str | int) -> str:
     """
     first, last = (_written_day(one) if isinstance(one, int) else one for one in (earlier, later))
     return f"the whole years from {first} to {last}"
+
+
+def _time_of(facts: a.Held) -> str:
+    return _in_span(facts.first, facts.last, facts.over_by, is_now=facts.with_undated)
 
 
 def _in_span(first: int, last: int, over_by: int, *, is_now: bool) -> str:

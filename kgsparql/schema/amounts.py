@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
-from itertools import islice
+from itertools import islice, starmap
 from typing import cast
 
 from kgsparql.dataclasses import frozen
@@ -17,6 +17,7 @@ from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable, 
 from kgsparql.rdf.literals import NUMBERS, OF_RDF, sign_of, unit
 from kgsparql.rdf.terms import IRI, XSD, Literal, Term, name_words, whole_number
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
+from kgsparql.schema.dating import Joined
 from kgsparql.schema.patterns import patterns
 
 _SEEN, _NODES, _UNITS = 10_000, 200, 100  # triples that tell the predicates; nodes with a unit; units of a predicate
@@ -116,6 +117,23 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
         if (amounts := _amounts_in(graph, said, beside=ways)) is not None:
             found[pair.of] = amounts
     return found, {pair.of: pair.value for pair in beside if pair.value}
+
+
+def amounts_observed(
+    graph: KnowledgeGraph, joined: Mapping[IRI, Sequence[Joined]], amounts: Mapping[IRI, Amounts]
+) -> dict[IRI, Amounts]:
+    """Read what the values of each property are in that observations are of, by the units of all of these."""
+    found = dict[IRI, Amounts]()
+    node, near, far, via, y = variables("node near far via y")
+    for relation, ways in joined.items():
+        said = list[tuple[Term, int]]()
+        known = [way for way in ways if way.office is not None and way.end in amounts]
+        for way in known:
+            units = g.OneOfPredicates(node if way.value is None else via, amounts[way.end].beside, y)
+            said += _counted_units(graph, (*starmap(g.Fact, way.facts(node, near, far, via)), units), node, y)
+        if known and (own := _amounts_in(graph, said, beside=amounts[known[0].end].beside)) is not None:
+            found[relation] = own
+    return found
 
 
 def unit_text(term: Term) -> str:

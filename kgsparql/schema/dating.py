@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from kgsparql.dataclasses import frozen
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
@@ -155,6 +155,7 @@ class Joined:
     :param is_led: ``start`` leads to the node: from a club to a membership, and from there to the member.
     :param office: the predicate from a node to what ``end`` is there, and which is meant; these are walked to, too.
     :param is_value: ``end`` leads to a number or a text. :param is_alone: the nodes have nothing else: prices.
+    :param value: the predicate from there to the number or text, where ``end`` leads to a node for it.
     """
 
     kind: IRI
@@ -164,22 +165,22 @@ class Joined:
     is_value: bool = False
     is_alone: bool = False
     office: tuple[IRI, IRI] | None = None
+    value: IRI | None = None
 
-    def facts(self, node: g.Node, subject: g.Node, far: g.Node) -> tuple[tuple[g.Node, IRI, g.Node], ...]:
-        """List the ends and the predicate of each fact of a node that joins two things."""
+    def facts(self, node: g.Node, subject: g.Node, far: g.Node, via: g.Node) -> tuple[tuple[g.Node, IRI, g.Node], ...]:
+        """List the ends and the predicate of each fact of a node that joins two things.
+
+        :param via: what stands for a value, where a node does.
+        """
         near = (subject, self.start, node) if self.is_led else (node, self.start, subject)
         held = () if self.office is None else ((node, *self.office),)
-        return (node, RDF_TYPE, self.kind), near, (node, self.end, far), *held
+        said = ((node, self.end, far),) if self.value is None else ((node, self.end, via), (via, self.value, far))
+        return (node, RDF_TYPE, self.kind), near, *said, *held
 
     @property
     def is_mutual(self) -> bool:
         """Whether the same predicate leads to both: to two who are married."""
         return self.start == self.end and not self.is_led
-
-    @property
-    def is_looked_for(self) -> bool:
-        """Whether its nodes are not just those with both links, which are looked for together."""
-        return self.is_led or self.office is not None
 
     @property
     def to_nodes(self) -> tuple[Step, Step]:
@@ -194,9 +195,12 @@ def dated_ways(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> tuple[Dates, l
     leads to them, or one and a value. A relation is called as a link, a value, or their class; an office is one of its
     own: the `mayor` of a town, and the `treasurer` of a club.
     """
-    if not nodes or not are_nameless(kind, nodes):
-        return Dates(), []
     facts = [fact for own in nodes.values() for fact in own if fact[0] not in LABELS]
+    is_nameless = bool(nodes) and are_nameless(kind, nodes)
+    if observed := _observed_ways(kind, facts, graph, is_nameless=is_nameless):
+        return dates_among(facts, role="moment"), observed
+    if not is_nameless:
+        return Dates(), []
     dates = dates_among(facts)
     spans = {p for p, y in facts if isinstance(y, BlankNode) or not patterns()["span"].isdisjoint(name_words(p))}
     for one in sorted(spans, key=str):
@@ -227,17 +231,55 @@ def dated_ways(kind: IRI, nodes: Nodes, graph: KnowledgeGraph) -> tuple[Dates, l
     return dates, ways
 
 
+def observed(facts: Facts) -> list[IRI]:
+    """List the predicates by which nodes say which property of something they are of."""
+    return _called_as("property", (p for p, y in facts if not isinstance(y, Literal)))
+
+
+def _called_as(role: str, predicates: Iterable[IRI]) -> list[IRI]:
+    """List the predicates whose last words are those of a part that they play."""
+    return [one for one in distinct(predicates) if {*name_words(one)[-1:]} & patterns()[role]]
+
+
+def _observed_ways(kind: IRI, facts: Facts, graph: KnowledgeGraph, *, is_nameless: bool) -> list[tuple[IRI, Joined]]:
+    """Find the relations that observations stand for: each property that they are of, from what has it to the result.
+
+    What has it is called so (the feature of interest), or is the only link but who measured it, and with what.
+    """
+    by = observed(facts)
+    if len(by) != 1 or not (is_nameless or patterns()["observing"] & {*name_words(by[0])}):  # a product has properties
+        return []
+    x, link, end, value, y = variables("x link end value y")
+    values = frozenset(map(IRI, patterns()["value"]))
+    some = (g.Fact(x, RDF_TYPE, kind), g.Fact(x, link, end), g.Values(value, tuple(graph.held(values))))
+    nodes = g.found(graph, "results", (link, value), (*some, g.Fact(end, value, y)), distinct=True, limit=_FACTS)
+    ends = [(one["link"], one["value"]) for one in nodes]
+    numbers = distinct(p for p, y in facts if p in values or (isinstance(y, Literal) and literal_kind(y) == "number"))
+    ends = ends or [(one, None) for one in _called_as("result", numbers) or numbers]
+    links = distinct(p for p, y in facts if not isinstance(y, Literal) and p not in {RDF_TYPE, *by, *dict(ends)})
+    passed = _called_as("observer", links)
+    starts = _called_as("observed", links) or [one for one in links if one not in passed]
+    if len(starts) != 1 or len(ends) != 1:
+        return []
+    return _each_office(by[0], Joined(kind, starts[0], ends[0][0], is_value=True, value=ends[0][1]), graph)
+
+
+def _each_office(role: IRI, way: Joined, graph: KnowledgeGraph) -> list[tuple[IRI, Joined]]:
+    """Make a relation of each thing that nodes lead to by their role; of none where there are many."""
+    x, office = variables("x office")
+    facts = (g.Fact(x, RDF_TYPE, way.kind), g.Fact(x, role, office))
+    found = g.found(graph, "offices", (office,), facts, distinct=True, limit=_OFFICES)
+    few = iris_in(one["office"] for one in found) if len(found) < _OFFICES else ()
+    return [(one, replace(way, office=(role, one))) for one in sorted(few, key=str)]
+
+
 def _office_ways(kind: IRI, links: Sequence[tuple[IRI, ...]], graph: KnowledgeGraph) -> list[tuple[IRI, Joined]] | None:
     """Find who holds which office of what, by what three links are called; ``None`` where they are not called so."""
     every = {one for own in links for one in own}
-    called = {name: [one for one in every if name_words(one)[-1] in patterns()[name]] for name in ("role", "holder")}
+    called = {name: _called_as(name, every) for name in ("role", "holder")}
     match called["role"], called["holder"], [*every.difference(*called.values())]:
         case [role], [holder], [of] if all({holder, of} <= {*own} for own in links):
-            x, office = variables("x office")
-            facts = (g.Fact(x, RDF_TYPE, kind), g.Fact(x, role, office))
-            found = g.found(graph, "offices", (office,), facts, distinct=True, limit=_OFFICES)
-            few = iris_in(one["office"] for one in found) if len(found) < _OFFICES else ()
-            return [(one, Joined(kind, of, holder, office=(role, one))) for one in sorted(few, key=str)]
+            return _each_office(role, Joined(kind, of, holder), graph)
     return None
 
 

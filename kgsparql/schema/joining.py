@@ -11,11 +11,10 @@ from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
-from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, local_name, name_words
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
-from kgsparql.schema.dating import Dating, Joined, Nodes, are_nameless, dated_ways
+from kgsparql.schema.dating import Dating, Joined, Nodes, are_nameless, dated_ways, observed
 from kgsparql.schema.patterns import patterns
 
 _WORDS = 3  # of a text that is a note
@@ -53,37 +52,16 @@ def joining_classes(
         dates, own = dated_ways(kind, found[kind], graph)
         for role, one in own:
             roles[role] += (one,)
-            dated[role] = Dating(dates if role not in dated else dates | dated[role].dates)
+            if dates.are_known:
+                dated[role] = Dating(dates if role not in dated else dates | dated[role].dates)
     alone = {role: own for role, own in roles.items() if _are_said_by_nodes_alone(role, own, graph)}
-    return joined | alone, links, {role: dated[role] for role in alone}
+    return joined | alone, links, {role: own for role, own in dated.items() if role in alone}
 
 
 def roles_without_meaning(joined: Mapping[IRI, tuple[Joined, ...]]) -> frozenset[IRI]:
     """List the predicates of nodes that say nothing but which end is which: `from`, `to`."""
     ways = (way for own in joined.values() for way in own if way.office is None)
     return frozenset(role for way in ways for role in (way.start, way.end)) - joined.keys()
-
-
-def steps_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[tuple[Term, Term, Term], tuple[Step, ...]]:
-    """List the steps that a node stands for, by its class and the predicates from it to the near and the far end."""
-    across: dict[tuple[Term, Term, Term], tuple[Step, ...]] = defaultdict(tuple)
-    for relation, ways in joined.items():
-        for way in ways:
-            if way.is_looked_for:
-                continue
-            across[way.kind, way.start, way.end] += (Step(relation),)
-            across[way.kind, way.end, way.start] += (Step(relation, "inverse"),)
-    return across
-
-
-def led_across(joined: Mapping[IRI, tuple[Joined, ...]]) -> dict[Joined, list[IRI]]:
-    """List the nodes that are looked for by themselves, with the names of the relation."""
-    found: dict[Joined, list[IRI]] = defaultdict(list)
-    for relation, ways in joined.items():
-        for way in ways:
-            if way.is_looked_for:
-                found[way].append(relation)
-    return found
 
 
 def _used_classes(graph: KnowledgeGraph) -> list[IRI]:
@@ -101,7 +79,9 @@ def _used_classes(graph: KnowledgeGraph) -> list[IRI]:
 
 def _may_join(kind: IRI, nodes: Nodes) -> bool:
     """Tell whether nodes of a class may join things; what some of them do not, the class does not."""
-    return bool(_links(nodes) or _links_of_table(nodes) or are_nameless(kind, nodes))
+    return bool(
+        _links(nodes) or _links_of_table(nodes) or are_nameless(kind, nodes) or any(map(observed, nodes.values()))
+    )
 
 
 def _nodes_of_classes(graph: KnowledgeGraph, kinds: Sequence[IRI], each: int) -> Iterator[tuple[IRI, Nodes]]:

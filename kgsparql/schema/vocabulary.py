@@ -32,7 +32,7 @@ from kgsparql.rdf.vocabulary import (
     SYMMETRIC,
     TRANSITIVE,
 )
-from kgsparql.schema.amounts import Amounts, amounts_of
+from kgsparql.schema.amounts import Amounts, amounts_observed, amounts_of
 from kgsparql.schema.dating import Dating, Joined, reified
 from kgsparql.schema.joining import joining_classes, value_nodes
 from kgsparql.schema.patterns import patterns
@@ -104,6 +104,7 @@ class GraphVocabulary:
             joined, silent, dated = joining_classes(graph.origin)
             stated = {step.predicate for steps in own["relations"].values() for step in steps} | own["relations"].keys()
             valued = {by: to for by, to in (value_nodes(graph.origin) | to_amounts).items() if by not in stated}
+            amounts |= amounts_observed(graph.origin, joined, amounts)
             read = replace(
                 read, joined=joined, silent=silent, dated=dated | reified(graph.origin), valued=valued, amounts=amounts,
                 retired=_marks_of(graph.origin), has_twins=bool(graph.held(frozenset((SAME_AS,)))), **own,

@@ -236,7 +236,7 @@ class _Reader:
         own = (
             *(() if is_vocabulary else properties),
             *used,
-            *(kind.value for kind, ways in joining.items() if ways[0].office is None),
+            *(kind.value for kind, ways in joining.items() if ways[0].office is None or ways[0].is_value),
         )
         self.kinds.update(dict.fromkeys(own, "predicate"))
 
