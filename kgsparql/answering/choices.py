@@ -157,8 +157,8 @@ def _of_best_path(found: Retrieval, session: Session) -> Retrieval:
     names = session.labels(item.paths[0].start for item in items)
     ways = {item.marker: (item.paths[0].property_path, names[item.paths[0].start]) for item in items}
     markers = tuple(marker for marker, way in ways.items() if way == ways[best.marker])
-    kept = [own for own in found.candidates if not set(markers).isdisjoint(own.markers)]
-    kept = [own if own.markers == markers else replace(own, markers=markers) for own in kept]
+    near = (own for own in found.candidates if not set(markers).isdisjoint(own.markers))
+    kept = [own if own.markers == markers else replace(own, markers=markers) for own in near]
     return replace(found, candidates=tuple(kept))
 
 

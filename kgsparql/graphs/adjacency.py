@@ -153,8 +153,7 @@ class Adjacency:
 
     def terms(self, numbers: Numbers) -> list[Term]:
         """Return the terms with some numbers."""
-        known, own = self._known, numbers.tolist()
-        return [known[number] if number in known else self.term(number) for number in own]
+        return [self._known.get(number) or self.term(number) for number in numbers.tolist()]
 
     def _name_of(self, number: int) -> bytes:
         return self.names[self.name_starts[number] : self.name_starts[number + 1]].tobytes()

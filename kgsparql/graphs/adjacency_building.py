@@ -161,12 +161,13 @@ def _in_order(terms: dict[bytes, int]) -> tuple[list[bytes], Array]:
 
     The terms are let go of.
     """
-    names = [term[1:-1] if term[:1] == b"<" else _BLANK + term[2:] for term in terms]
+    popped = (terms.popitem()[0] for _ in range(len(terms)))  # so that no name is there twice
+    names = [term[1:-1] if term[:1] == b"<" else _BLANK + term[2:] for term in popped][::-1]
     terms.clear()
-    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+    order = array("I", sorted(range(len(names)), key=names.__getitem__))
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order))
-    return [*map(names.__getitem__, order.tolist())], places
+    return [*map(names.__getitem__, order)], places
 
 
 def _starts_of(counts: Array) -> Array:

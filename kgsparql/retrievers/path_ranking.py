@@ -233,8 +233,7 @@ class PathRanking(Retriever):
             ends = known.ends.get(path, ())
             if is_housekeeping(labels[last], last, ends, asked):
                 bonus -= _HOUSEKEEPING_PENALTY
-            texts = [end.value for end in ends if isinstance(end, Literal)] if Literal in {*map(type, ends)} else ()
-            if texts == [link.label] and not asks_name:
+            if [link.label] == [end.value for end in ends if isinstance(end, Literal)] and not asks_name:
                 bonus -= _OWN_NAME_PENALTY
             found.append(LikelyPath(known, path, score + bonus))
         return found
