@@ -56,6 +56,7 @@ class Listed:
 
     :param right: whether the first, one of the first two, one of the first three is right.
     :param listed: how many readings there are; of a sure answer at least one.
+    :param is_sure: whether one was answered; else the readings are what a person chooses from.
     """
 
     graph: str
@@ -66,6 +67,7 @@ class Listed:
     right: Sequence[bool]
     is_answerable: bool
     is_faulty: bool
+    is_sure: bool = False
 
 
 # --- asking
@@ -108,7 +110,7 @@ def _listed(knowledge: KnowledgeBase, line: Line) -> Listed:
     return Listed(
         str(line["graph"]), KINDS[str(line["set"]).startswith("meta")], line["question"], dict(made.signals),
         0 if made.status == "no_entity" else 1 if made.status == "not_in_graph" else max(len(own), int(made.sure)),
-        right, line["gold"] != [], "fault" in line,
+        right, line["gold"] != [], "fault" in line, bool(made.sure),
     )  # fmt: skip
 
 
@@ -283,6 +285,7 @@ def page(judged: Sequence[Judged]) -> Iterator[str]:
         every = [one for one in judged if one.row.kind == "people"]
         yield f"| 95 | of people, with wrong gold ({len(every):,}) | {figures(every, 95)} |"
         yield FAULTS.format(faults=faults)
+    yield from chosen_from(people)
     yield "\n## By kind of graph, 95 of 100\n\n| graphs | questions | held | readings, mean | abstains, % |"
     yield "|---|---|---|---|---|"
     for name, some in (("of people", people), ("made of triples", made)):
@@ -291,6 +294,16 @@ def page(judged: Sequence[Judged]) -> Iterator[str]:
             many = len({one.row.graph for one in listed})
             yield f"| {kind}{f' ({many} graphs)' * (many > 1)} | {name} ({len(listed)}) | {figures(listed, 95)} |"
     yield BESIDE
+
+
+def chosen_from(judged: Sequence[Judged]) -> Iterator[str]:
+    """Say how often the right reading is one of the at most three under a doubt, where the graph knows."""
+    rows = [one.row for one in judged if not one.row.is_sure and one.row.is_answerable]
+    shown = [row for row in rows if row.listed]
+    if shown:
+        right = sum(row.right[min(row.listed, 3) - 1] for row in shown)
+        told = f"{len(shown)} show readings to choose from, and {right} the right one"
+        yield f"\nOf {len(rows)} doubts of people where the graph knows, {told}."
 
 
 def _kind_of(graph: str) -> str:
