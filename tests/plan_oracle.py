@@ -176,11 +176,6 @@ class Facts:
             case a.Not(inner):
                 found = self.holds(inner)
                 return None if found is None else not found
-            case a.AllOf(conditions) | a.AnyOf(conditions):
-                each = [self.holds(one) for one in conditions]
-                if None in each:
-                    return None
-                return all(each) if isinstance(condition, a.AllOf) else any(each)
 
     def groups(self, table: a.Grouped) -> dict[Term, tuple[Key | None, ...]]:
         """The columns of each group that is kept, in whatever order."""

@@ -273,9 +273,6 @@ def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list
                 text = words.text_of(first, last + 1)
                 names = [own.upper() if len(own) < 4 else own.title() for own in countries().get(text.lower(), ())]
                 names += [own.upper() for own in lexicon().sex_of(text.lower()) if len(own) == 1]  # F of female
-                names += [
-                    text + sign for sign in ("+", "-") if words.gaps[last].rstrip(" ?.,") == sign
-                ]  # blood type O-
                 one = singular(text)  # librarians: whose job is librarian
                 for form in distinct((text, text.title(), text.lower(), one, one.title(), one.lower(), *names)):
                     for term in (Literal(form), Literal(form, language=lexicon().language)):

@@ -326,20 +326,6 @@ class Not:
     condition: Condition
 
 
-@frozen
-class AllOf:
-    """Whether all of these hold."""
-
-    conditions: tuple[Condition, ...]
-
-
-@frozen
-class AnyOf:
-    """Whether one of these holds."""
-
-    conditions: tuple[Condition, ...]
-
-
 # --- tables
 
 
@@ -454,6 +440,6 @@ ItemSet: TypeAlias = (
 )
 Number: TypeAlias = Count | SummaryOf | Constant | Calculated
 Having: TypeAlias = tuple[str, Comparison, Measure | Number]
-Condition: TypeAlias = Exists | Compares | Not | AllOf | AnyOf
+Condition: TypeAlias = Exists | Compares | Not
 Table: TypeAlias = ItemTable | Grouped | BestOfEach
 Plan: TypeAlias = ItemSet | Number | Condition | Table | Numbers

@@ -93,8 +93,6 @@ _OPERATIONS = """
     condition exists Exists set
     condition compare Compares number comparison number
     condition not Not condition
-    condition all AllOf condition+
-    condition any AnyOf condition+
     table table ItemTable set columns rows?
     table group Grouped set key groups rows?
     table best BestOfEach set key measure order

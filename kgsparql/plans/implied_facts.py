@@ -107,21 +107,22 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
 
 def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph) -> None:
     """Add what restrictions say of some classes, as if their predicates led there, and what those above exclude."""
+    if not terms:
+        return
     x, rule, by, far = variables("x rule by far")
-    if terms and graph.held(frozenset((DISJOINT_WITH,))):
+    if graph.held(frozenset((DISJOINT_WITH,))):
         above_it = g.OneOfPredicates(x, (), rule, then=(SUBCLASS_OF,))
         either = g.Union(((g.Fact(rule, DISJOINT_WITH, far),), (g.Fact(far, DISJOINT_WITH, rule),)))
         for found in g.found(graph, "disjoint", (x, far), (g.Values(x, terms), above_it, either), limit=MOST_OF_EACH):
             facts[Step(DISJOINT_WITH)][found["x"]].add(found["far"])
     said = (g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(x, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,)))
     for way, near, end in (("forward", x, far), ("inverse", far, x)):
-        if terms:
-            above = () if way == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
-            group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
-            select = g.Select((x, by, far), group, limit=MOST_OF_EACH)
-            for found in graph.select(g.select_query("restrictions", select)):
-                if isinstance(by_it := found["by"], IRI):
-                    facts[Step(by_it, "forward" if near == x else "inverse")][found[near.name]].add(found[end.name])
+        above = () if way == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
+        group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
+        select = g.Select((x, by, far), group, limit=MOST_OF_EACH)
+        for found in graph.select(g.select_query("restrictions", select)):
+            if isinstance(by_it := found["by"], IRI):
+                facts[Step(by_it, "forward" if near == x else "inverse")][found[near.name]].add(found[end.name])
 
 
 def add_list_owners(terms: tuple[IRI, ...], facts: Ends, ways: tuple[IRI, ...], graph: KnowledgeGraph) -> None:

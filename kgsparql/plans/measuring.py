@@ -248,6 +248,9 @@ class Measuring(NamedWords):
     def superlative(self, given: Denotation, best: Superlative) -> list[Denotation]:
         """The largest, the second oldest, the top five of a set."""
         is_often = not self.lexicon.frequencies.isdisjoint(best.measures)
+        if is_often and given.is_free and (whole := self.word_set(given)) is not None:
+            fits = [fit for _, fit in self.predicates_named(self.connector.at(given.head))]
+            given = whole.doubted(*[rival()] * (fits.count(max(fits)) > 1))
         if given.items is None:
             return [given.leaving_out([best.position])]
         if isinstance(given.items, a.Items) and len(given.items.terms) == 1 and self.question.asks != "choose":

@@ -491,10 +491,5 @@ class PlanCompiler:
             case a.Not(inner):
                 group, holds = self.condition(inner)
                 return group, apply("!", holds)
-            case a.AllOf(conditions) | a.AnyOf(conditions):
-                parts = [self.condition(one) for one in conditions]
-                operator: g.Operator = "&&" if isinstance(condition, a.AllOf) else "||"
-                joined = parts[0][1] if len(parts) == 1 else apply(operator, *(holds for _, holds in parts))
-                return tuple(pattern for group, _ in parts for pattern in group), joined
             case _:
                 raise AssertionError(f"not a condition: {condition}")

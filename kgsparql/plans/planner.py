@@ -288,7 +288,10 @@ class Planner(NamedWords):
         if asked is not None and other:
             # Either name may be the other one: `Is Aurum a synonym of Gold?` asks no more than the reverse.
             is_same = other[0] is not None and other[0].known == whose.known
-            said = [normalised(self._text_of(chunk)) for chunk in asked.chunks[0 if is_same else 1 :]]
+            said = [
+                normalised(self.chunked.text_of(chunk.start, chunk.end))
+                for chunk in asked.chunks[0 if is_same else 1 :]
+            ]
             texts = [own for own in self.view.members(names) if isinstance(own, Literal)]
             same = tuple(own for own in texts if normalised(own.value) in said)
             return whose.reading(_exists(a.Both((names, a.Items(same or (Literal(said[-1]),))))))
@@ -311,12 +314,6 @@ class Planner(NamedWords):
         """Return the named thing that words denote, if it is one."""
         found = self.phrases.denotations(NounPhrase(chunks=(chunk,)))[:1]
         return next((one for one in found if one.is_named), None)
-
-    def _text_of(self, chunk: Chunk) -> str:
-        return " ".join(self.chunked.raw[at] for at in chunk.span)
-
-    def _said(self, phrase: NounPhrase) -> str:
-        return " ".join(self.texts[p] for p in sorted(phrase.positions))
 
     # --- whether
 
@@ -416,7 +413,7 @@ class Planner(NamedWords):
             if how in {"avg", "sum"}:
                 options = [own for own in options if own.kind in {"number", *UNITS}]
             for option in options[:2]:
-                match = Match(self._said(phrase), option.path)
+                match = Match(" ".join(self.connector.at(sorted(phrase.positions))), option.path)
                 summary: a.Summary = (
                     how if not option.is_turned else "max" if how == "min" else "min"
                 )  # the oldest age is the highest

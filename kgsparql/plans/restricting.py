@@ -473,13 +473,13 @@ class Restricting(NamedWords):
 
 
 def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
-    """Say of each part what is said of the first, or last: the `place of death` of `place of death Rome or Paris`."""
-    first = parts[0]
+    """Say of each part what is said of the first: the `place of death` of `place of death Rome or Paris`."""
+    first, *others = parts
     nouns = first.chunks[:-1]
     if not nouns or not first.chunks[-1].entities or first.of is not None:
         return list(parts)
-    bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=(*nouns, *part.chunks)) for part in parts]
-    return [first, *bare[1:]]
+    bare = (p if len(p.chunks) > 1 or p.of else replace(p, chunks=(*nouns, *p.chunks)) for p in others)
+    return [first, *bare]
 
 
 def _is_number(phrase: NounPhrase) -> bool:

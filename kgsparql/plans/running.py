@@ -471,9 +471,9 @@ def _witnessed_facts(
             yield from _witnessed_facts(right)
         case a.Not(inner):
             yield from _witnessed_facts(inner)
-        case a.AllOf(several) | a.AnyOf(several) | a.Numbers(several):
-            for one in several:
-                yield from _witnessed_facts(one.measure if isinstance(one, a.Column) else one)
+        case a.Numbers(columns):
+            for column in columns:
+                yield from _witnessed_facts(column.measure)
         case a.Constant():
             return
         case items:

@@ -261,6 +261,11 @@ class TablePlanner(OnPhrases):
             kept += () if nouns else (said,)
         if not columns:
             return None
+        if not (
+            phrase.chunks or phrase.parts or phrase.of or kept
+        ):  # the lowest and the highest price: of what has one
+            kind = self.measured_class(self.positions(columns[0].chunks))
+            phrase = phrase if kind is None else _all_of(kind)
         found, stand = self.phrases.settled(replace(phrase, restrictions=kept))[:_KEYS], bool(self.columns)
         if all(one.summary for one in columns):
             rows = map(self._side_by_side, found)
@@ -271,8 +276,7 @@ class TablePlanner(OnPhrases):
         likeliest = max(tables, key=lambda own: own.score, default=None)
         if likeliest is not None and likeliest.doubts and (kind := self._class_of_field(columns[0])) is not None:
             others = Predication(light="be", preposition="of", object=replace(phrase, asked=""))
-            whose = NounPhrase(chunks=(Chunk(-1, -1, "", classes=(kind,)),), restrictions=(others,))
-            for one in self.phrases.settled(whose)[:1]:  # the paragraph ids and texts of a document
+            for one in self.phrases.settled(_all_of(kind, others))[:1]:  # the paragraph ids and texts of a document
                 table = self.beside.of(one, columns, names_stand=True)
                 return likeliest if table.doubts else table
         return likeliest
@@ -284,9 +288,8 @@ class TablePlanner(OnPhrases):
         kind = self._class_of_field(phrase) if said and all(map(_is_plain, said)) else None
         if kind is None:
             return None
-        whose = NounPhrase(chunks=(Chunk(-1, -1, "", classes=(kind,)),), restrictions=said)
         nouns = tuple(one for one in phrase.chunks if not one.classes) or phrase.chunks
-        return replace(phrase, chunks=nouns, of=whose, of_form="of", restrictions=())
+        return replace(phrase, chunks=nouns, of=_all_of(kind, *said), of_form="of", restrictions=())
 
     def _class_of_field(self, noun: NounPhrase) -> IRI | None:
         """The class that a field begins with: `paragraph ids`."""
@@ -340,10 +343,9 @@ class TablePlanner(OnPhrases):
     def as_asked(self, found: PlannedReading) -> PlannedReading:
         """The same in the order that is asked for, and with what was measured where that is asked for, too; rounded."""
         digits, order = self.question.digits, self.question.order
-        if digits is not None and isinstance(found.plan, a.Number):
-            return replace(found, plan=a.Calculated("round", found.plan, a.Constant(Decimal(digits))))
         if digits is not None:
-            found = found.doubted(uncomputed("", "rounding"))
+            rounded = _rounded_plan(found.plan, digits)
+            found = found.doubted(uncomputed("", "rounding")) if rounded == found.plan else replace(found, plan=rounded)
         found = self._with_its_columns(found)
         plan = found.plan
         if self.asks_value and isinstance(plan, a.ItemSet | a.ItemTable):
@@ -381,6 +383,25 @@ class TablePlanner(OnPhrases):
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(part.reading(a.Calculated("*", share, a.Constant(Decimal(100)))))
         return _likeliest(found)
+
+
+def _rounded_plan(plan: a.Plan | None, digits: int) -> a.Plan | None:
+    """Round a number, or the averages and sums in the columns of a table; nothing else."""
+    by = a.Constant(Decimal(digits))
+    if isinstance(plan, a.Number):
+        return a.Calculated("round", plan, by)
+    if not isinstance(plan, a.ItemTable):
+        return plan
+    columns = [
+        replace(one, measure=a.Calculated("round", one.measure, by)) if isinstance(one.measure, a.Summarised) else one
+        for one in plan.columns
+    ]
+    return replace(plan, columns=tuple(columns))
+
+
+def _all_of(kind: IRI, *said: Restriction) -> NounPhrase:
+    """Make a phrase for what is of a class, and what is said of it."""
+    return NounPhrase(chunks=(Chunk(-1, -1, "", classes=(kind,)),), restrictions=said)
 
 
 def _likeliest(found: Sequence[PlannedReading]) -> PlannedReading:

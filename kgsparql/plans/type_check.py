@@ -144,8 +144,8 @@ def _check_part(part: object) -> None:
                 raise PlanError(f"a number is rounded to 0 to {_MOST_DIGITS - 1} digits")
         case a.Value(_, kind, _, among) if not (isinstance(among, a.Held | None) or kind in {"text", "item"}):
             raise PlanError(f"{_KIND_NAMES[kind]} is in no set")
-        case a.Items(()) | a.Both(()) | a.Either(()) | a.AllOf(()) | a.AnyOf(()):
-            raise PlanError("a set or a combination of nothing")
+        case a.Items(()) | a.Both(()) | a.Either(()):
+            raise PlanError("a set of nothing")
         case a.Named(_, word) if not word.strip():
             raise PlanError("a name without a word")
         case a.ItemTable() | a.Grouped():

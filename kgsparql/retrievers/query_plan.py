@@ -70,7 +70,7 @@ SET: E1, or C2 (all items of a class), or one of
 MEASURE: PATH, or (to PATH SET) what of a set it leads to, (n PATH) how many it leads to, (n PATH SET) of a set,
  (year PATH), (avg PATH) or sum, min, max of the values that one item has, (+ MEASURE MEASURE) or - * /
 NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NUMBER) or + - *, (round NUMBER 2), 7
-YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (not …)  (all … …)  (any … …)
+YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (not …)
 A share in percent is (* 100 (/ (count SET) (count SET))).
 TABLE: (table SET ((name) (price R1) (rival R2) (gap (- R1 (of rival R1)))) having=(gap > 5) order=gap desc limit=5)  a
  row for each item and each thing a column leads to, with just these columns; (name) is the item's own;

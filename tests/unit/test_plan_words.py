@@ -75,7 +75,6 @@ ROWS: list[tuple[Any, str]] = [
     (NOT_PAID, "products that have not been paid"),
     (a.Not(a.Exists(OLD)), "whether Ann is not among those whose age is more than 50"),
     (a.Exists(a.Lacks(ANN, path("worked at"))), "whether Ann is not among those that worked at something"),
-    (a.AnyOf((a.Exists(MOVIES), a.Exists(PEOPLE))), "whether there are any movies or there are any people"),
     (a.ItemTable(MOVIES, (a.Column("value", RELEASED),), "value", largest_first=False, limit=10),
      "for each of the movies: release date, the 10 earliest"),
     (a.Grouped(MOVIES, path("genre"), (MANY,), ("number", ">", a.Constant(Decimal(3))), "number"),
