@@ -98,7 +98,6 @@ POOR: dict[str, Any] = {
 
 @pytest.mark.parametrize("said", POOR)
 def test_no_poor_model_that_nobody_tried_makes_an_answer_worse(nobel: KnowledgeBase, said: str) -> None:
-    """Over a socket."""
     with ModelServer(POOR[said]) as server:
         model = open_model("any", base_url=server.url, api_key="none")
         for item in nobel_questions()[:: 1 if DEEP else 3]:

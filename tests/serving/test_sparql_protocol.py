@@ -26,6 +26,7 @@ from tests.model_server import ModelServer
 from tests.scripted import reading_with
 from tests.serving.conftest import served
 from tests.serving.sparql_server import SparqlServer, sparql_server
+from tests.tried import strong
 from tests.world import NOBEL, ROOT
 
 PEOPLE = ROOT / "fixtures" / "queries" / "people.ttl"
@@ -374,9 +375,10 @@ def test_a_page_of_another_site_cannot_ask_as_a_client_of_the_challenge(address:
 
 
 def test_with_a_model_the_query_is_of_what_it_chose(tmp_path: Path) -> None:
-    with ModelServer(reading_with("Marie Curie —studied at→")) as server:
+    chooses = reading_with("Marie Curie —studied at→")
+    with ModelServer(lambda body: chooses(body) if "Marie Curie" in str(body) else strong(body)) as server:
         model = ("-m", "any", "--base-url", server.url)
-        with served(tmp_path, "-k", NOBEL, *model, "-q", OPENAI_API_KEY="k") as address:
+        with served(tmp_path, "-k", NOBEL, *model, "-q", OPENAI_API_KEY="k", KGSPARQL_TRIAL="on") as address:
             _, reply = answered(address, dataset=str(NOBEL), question="Where was Marie Curie born?")
             assert results(address, reply["query"]) == ["http://dbpedia.org/resource/University_of_Paris"]
 
