@@ -39,6 +39,7 @@ from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import check, terms_in
 from kgsparql.rdf.terms import IRI, Json, printable
+from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load
 from kgsparql.schema.vocabulary import GraphVocabulary
@@ -245,7 +246,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         asked as a file is: the same graph has the same answers wherever it is.
         """
         if self._ignored is None:
-            self._ignored = IgnoredPredicates.of_profile(graph)
+            own = GraphVocabulary.of(graph).valued if graph.is_embedded else ()
+            self._ignored = replace(IgnoredPredicates.of_profile(graph), alone=frozenset(filter(claim_kind, own)))
         return self._ignored
 
     def query(

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, product
 from typing import Any
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
-from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.said_source import disputed
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
+from kgsparql.plans.adapting import summarised
 from kgsparql.plans.denotation import back
+from kgsparql.plans.expressions import read_as
 from kgsparql.plans.running import NO_NUMBER, Computed, run
-from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import parts_of, terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal, Triple, distinct, iris_in, local_name, printable, whole_number, zip_equal
+from kgsparql.rdf.terms import Literal, Term, Triple, distinct, printable, whole_number, zip_equal
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _MOST_LEARNT = 200  # terms whose labels and classes an endpoint is asked for together
-_NOTHING = "nothing"
+_NOTHING, _NOTHING_HERE, _NEITHER = "nothing", "Nothing in this graph", "Neither yes nor no in this graph"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
@@ -50,6 +49,9 @@ def computed_retrieval(
 ) -> Retrieval:
     """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them."""
     say = session.say
+    if each := _of_one_each(found, session):
+        found = each[-1]
+        gaps = (rival(*(computed_words(one, str) for one in each)), *gaps)
     if found.is_no_number:
         gaps = (not_all(NO_NUMBER), *gaps)
     if found.unread:
@@ -124,26 +126,39 @@ def _source_gaps(found: Computed, session: Session) -> Iterator[Gap]:
     if found.value is not None or found.compared is not None or is_in_bounds:
         in_part = is_in_bounds and found.compared is None  # both are cited where both are in bounds
         several = disputed(session.graph, facts, session.labels.languages, in_part=in_part)
-        yield from [rival(*several)] if several else []
+        two = [*several.values()][:2]
+        if two and _is_so_by_each(found, several, session):
+            session.notes.append(f"sources differ, and each leads to this: {'; '.join(two)}", code="sources")
+        elif two:
+            yield rival(*two)
 
 
-def with_rows(found: Computed, session: Session) -> Computed:
-    """Return a table of whose, when and value for the bare numbers of nodes that say these, and have no name."""
-    plan = found.plan
-    if not isinstance(plan, a.Ends) or not isinstance(found.rows[1:] and found.rows[0][0], Literal):
-        return found
-    *before, last = plan.path.steps
-    items = a.Ends(plan.start, PropertyPath(tuple(before))) if before else plan.start
-    profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
-    uses = {one.step: one for one in profiler(items).uses if one.step.is_forward and one.most == 1}
-    nodes, kinds = iris_in(profiler.sample(items)), {one.kind for one in uses.values()}
-    called = session.labels([*nodes, *(step.predicate for step in uses)])
-    is_named = any(called[node] != local_name(node) for node in nodes)
-    if last not in uses or uses[last].kind != "number" or is_named or not kinds >= {"item", "date"}:
-        return found
-    measured = sorted(uses.values(), key=lambda one: (one.step == last, one.kind != "item"))
-    columns = [a.Column(called[o.predicate], a.Value(o.path, o.kind, o.unit), optional=True) for o in measured]
-    return run_plan(a.ItemTable(items, tuple(columns), shows_items=False), session)
+def _of_one_each(found: Computed, session: Session) -> tuple[Computed, ...]:
+    """Return what a total comes to with the least and the most of each thing, where sources differ on one of these."""
+    match found.plan:
+        case a.SummaryOf("sum" | "avg", _, a.Value(path) as measure) as plan if disputed(
+            session.graph, found.facts, session.labels.languages, in_part=False
+        ):
+            return tuple(
+                run_plan(replace(plan, measure=summarised(how, measure, path)), session) for how in ("min", "max")
+            )
+    return ()
+
+
+def _is_so_by_each(found: Computed, values: Collection[Term], session: Session) -> bool:
+    """Whether one is best, or more than another, by each of several values that are in dispute."""
+    match found.plan:
+        case a.Top(_, a.Value(path, kind), 1) as plan if found.compared is not None and found.compared.next:
+            amounts, worst = session.vocabulary.amounts.get(path.last), found.compared.next[0][1]
+            known = [read_as(one, kind) for one in (worst, *values) if one is not None]
+            if None in known or len(known) <= len(values) or (amounts is not None and amounts.is_mixed):
+                return False
+            first, *others = known
+            return bool(min(others) > first if plan.largest else max(others) < first)
+        case a.Compares(a.SummaryOf() as one, _, a.SummaryOf() as other) as plan:
+            ways = product(*([replace(side, summary=how) for how in ("max", "min")] for side in (one, other)))
+            return len({run_plan(replace(plan, left=left, right=right), session).value for left, right in ways}) == 1
+    return False
 
 
 def _cited_facts(found: Computed) -> tuple[Triple, ...]:
@@ -187,7 +202,7 @@ def _computed_draft(
     """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     read = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
     if value == session.say(_NOTHING):
-        none = NO_NUMBER if found.is_no_number else "Nothing in this graph"
+        none = NO_NUMBER if found.is_no_number else _NEITHER if isinstance(found.plan, a.Condition) else _NOTHING_HERE
         return Draft(f"{session.say(none)} [{COMPUTED_MARKER}]\n{read}{why}", sufficient=False)
     is_closed = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
     text = f"{value} {session.say('in this graph')}" if is_closed else value

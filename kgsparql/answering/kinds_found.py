@@ -39,11 +39,12 @@ from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, undated, unsaid
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.times import times_said
+from kgsparql.schema.patterns import patterns
 
 _W = weights("left")
 _SAMPLE = 20  # ends of an item whose class is looked up
 _RESTRICTIONS = 200  # of the classes that a question names
-_YEAR = re.compile(r"\d{3,4}")
+_YEAR = re.compile(r"\d{3,4}|\d:\d\d")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
 _POINT = re.compile(r"(?i:point|polygon|multi\w+)\s*\(")
 _ORDERING = (a.Top, a.BestOfEach, a.SummaryOf, a.Summarised, a.Where, a.Compares, a.Calculated, a.Grouped, a.ItemTable)
@@ -159,6 +160,8 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
         return
     shown = [end.value for end in ends if isinstance(end, Literal)]
     shown += session.compared_labels([end for end in ends[:_SAMPLE] if end is not None]).values()
+    if {text.strip().lower() for text in shown} <= patterns()["nothing"]:  # nobody knows it
+        return
     said = asked.words(asked.noun) or asked.phrase.asked
     for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
         if not any(map(pattern.search, shown)):
@@ -278,7 +281,8 @@ def unused_words(made: Answer, session: Session) -> Iterator[Gap]:
     is_one = len(made.best) == 1 and not isinstance(plan, a.Count | a.Condition)
     is_one |= any(parts_of(plan, a.Lacks)) and not own.alive_words.isdisjoint(read.texts)  # still alive
     later = own.time_adverbs - own.present_words - {"right"}
-    for word in (text for p, text in enumerate(read.texts) if p not in named and text not in said):
+    best = {p + 1 for p, text in enumerate(read.texts) if text in own.quantifiers}  # most recently
+    for word in (text for p, text in enumerate(read.texts) if p not in named | best and text not in said):
         is_of_several = word in own.present_words or (word in own.ordering_words and not is_ordered)
         is_other = word in own.past_words or word in later or (word in own.joining_times and not is_ordered)
         if is_other or (is_of_several and not is_one):

@@ -8,23 +8,24 @@ from itertools import chain, islice
 from typing import Any, TypeAlias, cast
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, run_plan, with_rows
+from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, run_plan
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of, value_gaps
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
-from kgsparql.answering.retriever import answers_at_ends, without_lost_items
+from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_gap, longer_names, other_meanings
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import LimitError, PlanError, QueryError
 from kgsparql.events import QuestionRead, ignore
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
+from kgsparql.exploration.labels import UNKNOWN
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import as_meant, in_unit
-from kgsparql.plans.denotation import PlannedReading, ends
+from kgsparql.plans.denotation import Denotation, PlannedReading, ends, named_set
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.in_time import TimePlanner
 from kgsparql.plans.label_fit import NEAR, LabelFit
@@ -35,9 +36,10 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import kind_of, mapped, parts, parts_of, terms_in
+from kgsparql.rdf.literals import unit
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, first_of, normalised, split_camel_case
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, RDF_TYPE
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import places_of
 from kgsparql.reading.form import Form, described
@@ -141,7 +143,8 @@ def _read_in_language(asked: Form, planner: _Plans, view: KnownGraph) -> _ReadOt
         reading, tag = planner(rest).plan(), own.languages[texts[at]]
         if (made := _texts_in(tag, reading, view)) is not None:
             if made.plan == reading.plan:
-                return asked, made.doubted(left_out(asked.read.raw[at]))
+                none = other_kind(f"a name or text in {asked.read.raw[at]}", "none", asked.read.raw[at])
+                return asked, PlannedReading(None, doubts=(none,), is_impossible=True)
             return replace(rest, is_definition=False), made
     return None
 
@@ -160,8 +163,8 @@ def _read_in_time(asked: Form, planner: _Plans, in_time: TimePlanner) -> _ReadOt
         plain = planner(rest).plan()
         made = in_time.age(said, asked) if rest is asked else in_time.at(plain, rest, told)
         flags = (own for own in parts_of(plain.plan, a.Where) if getattr(own.measure, "kind", "") == "text")
-        if made is None and said.kind == "now" and not plain.doubts and any(flags):  # still open
-            made = plain
+        if made is None and said.kind == "now" and {d.code for d in plain.doubts} <= {"predicate"} and any(flags):
+            made = plain  # still open
         if made is not None:
             return replace(rest, is_definition=False), made
     return None
@@ -181,6 +184,7 @@ def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherw
     """Read `in kilometres` at the end as the unit of the number that is asked for; ``None`` where it is of none."""
     texts, own = asked.texts, asked.language
     start, at, end = len(texts) - 2, len(texts) - 1, len(texts)  # in km
+    start -= texts[start] in own.degrees  # in degrees Celsius
     if texts[0] in own.how_words and not own.amounts.isdisjoint(texts[1:2]):  # how many km long
         start, at, end = 1, 2, 3
     if not 0 < at < len(texts) or texts[at] not in own.units or texts[start] not in own.locatives | own.amounts:
@@ -191,9 +195,25 @@ def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherw
     if isinstance(plan, a.Ends) and len(reader.view.members(plan)) == 1:  # the one length that it has
         plan = a.SummaryOf("max", plan.start, a.Value(plan.path, "number"))
     made = plan and mapped(plan, partial(in_unit, sign=sign, amounts=session.vocabulary.amounts))
-    if not isinstance(made, a.Number) or kind_of(made)[1] != sign:
-        return None
+    if reading.doubts or not isinstance(made, a.Number) or kind_of(made)[1] != sign:
+        made = _only_in_unit(reader, rest, sign)
+        return None if made is None else (rest, PlannedReading(made, 1.0))
     return rest, replace(reading, plan=made)
+
+
+def _only_in_unit(reader: Planner, asked: Form, sign: str) -> a.Number | None:
+    """Read the value in a unit of the one thing that is named, where no more is said than how long it is."""
+    own, chunks = reader.lexicon, [chunk for chunk in asked.read.chunks if chunk.entities]
+    said = {text for at, text in enumerate(asked.texts) if not any(at in chunk.span for chunk in chunks)}
+    said -= own.empty_words | own.how_words | own.amounts | {key.split()[-1] for key in own.measures}
+    if said or len(chunks) != 1:
+        return None
+    given, kind = Denotation(named_set(chunks[0].entities[0])), unit(sign).kind
+    adjectives = (word for one in own.comparatives.values() for word in one.measures)
+    options = reader.phrases.measuring.measures(given, (), distinct((kind, *asked.measures, *adjectives)))
+    known = [one for one in options if isinstance(one.measure, a.Value) and unit(one.measure.unit).kind == kind]
+    values = [in_unit(one.measure, sign, reader.view.vocabulary.amounts) for one in known[:1]]
+    return a.SummaryOf("max", given.known, values[0]) if values else None
 
 
 def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedReading | None:
@@ -338,10 +358,17 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         return unsaid
     computed = None if plan is None else run_plan(plan, session)
     if computed is not None and computed.items and all(isinstance(item, BlankNode) for item in computed.items):
-        computed = _names_of_blank_nodes(cast("a.ItemSet", plan), len(computed.items), session)
+        named = _names_of_blank_nodes(cast("a.ItemSet", plan), len(computed.items), session)
+        computed = named or _with_unknown(computed, session)
     if computed is None:
         return None
-    computed = with_rows(computed, session)
+    is_mark = (
+        isinstance(plan, a.Exists)
+        and isinstance(plan.items, a.Where)
+        and {d.code for d in reading.doubts} == {"predicate"}
+    )
+    if is_mark and computed.value == Literal(value=False):  # of others it is said
+        found, computed = replace(found, reading=replace(reading, doubts=())), replace(computed, rows=((None,),))
     made = computed_retrieval(computed, session, score=reading.score)
     names, is_no = tuple[Gap, ...](), computed.rows[:1] in _NOTHING
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
@@ -374,6 +401,15 @@ def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Comp
                 named = replace(nodes, items=ends(nodes.items, step.path), measure=replace(nodes.measure, path=by_name))
             return run_plan(named, session)
     return None
+
+
+def _with_unknown(found: Computed, session: Session) -> Computed | None:
+    """Call blank nodes of which nothing is said unknown; ``None`` where anything is."""
+    profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
+    if any(use.step.is_forward and use.predicate != RDF_TYPE for use in profiler(cast("a.ItemSet", found.plan)).uses):
+        return None
+    session.notes.labels.update(dict.fromkeys(found.items, UNKNOWN))
+    return found
 
 
 def _unsaid_part(found: ReadQuestion) -> Retrieval | None:
@@ -441,45 +477,6 @@ def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool
     holds = items if is_value or isinstance(items, a.Condition) else a.Exists(items)
     found = session.graph.select(compiled(holds, vocabulary=session.vocabulary))
     return any(is_value or term == Literal(value=True) for row in found for term in row.values())
-
-
-def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """Count, where how many is asked, all that the best path leads to, verified, beside the evidence.
-
-    ``None`` where that is not all that is asked, or the path leads to more than was found.
-    """
-    best = found.best_item
-    is_all = {gap.code for gap in missing} == {"operation"} and session.asked.asks == "count"
-    if best is None or not is_all or best.cuts or not best.ends:
-        return None
-    path = best.property_path
-    starts = distinct(own.start for own in best.paths if own.property_path == path)
-    named = {link.term for link in session.links if link.kind == "entity"}
-    is_whole = named <= set(starts) and all(isinstance(term, IRI) for term in (*starts, *best.ends))
-    if not is_whole or (path.goes_back and len(path.steps) > 2):
-        return None
-    items = a.Items(tuple(term for term in starts if isinstance(term, IRI)))
-    if not (path.goes_back or _leads_to_what_is_counted(path, best, session)):
-        return None
-    ends: a.ItemSet = a.Ends(items, path)
-    counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
-    made: Retrieval | None = None
-    with session.within_budget():
-        computed = run_plan(counted, session)
-        made = without_lost_items(computed_retrieval(computed, session), session)
-    if made is None or made.draft is None:  # what it rests on is gone
-        return None
-    return replace(made, evidence=Evidence([*made.evidence, *found.evidence]))
-
-
-def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
-    """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
-    head = session.asked.phrase.head
-    texts = [] if head is None else [session.asked.texts[at] for at in head.span]
-    (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
-    fit = session.label_fit
-    own = fit.phrase(texts, path.last) if texts else []
-    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
 def _with_words(words: Chunked, doubt: Gap) -> Gap:

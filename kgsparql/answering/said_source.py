@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 from kgsparql.dataclasses import frozen
 from kgsparql.exploration import labels
@@ -13,7 +14,9 @@ from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, distinct, iris_in, normalised
+from kgsparql.rdf.vocabulary import SAME_AS
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.schema.patterns import patterns
 
@@ -41,15 +44,16 @@ def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) 
     words = tokens(question)
     texts = [word.text.lower() for word in words]
     breaks = {at for at in range(1, len(words)) if "," in question[words[at - 1].end : words[at].start]}
-    spans = [*_spans_after_phrases(texts, breaks)]
+    spans = [*_spans_after_phrases(texts, breaks), *_spans_of_subject(texts)]
     known = graph.named_graphs() if spans and graph.is_embedded else None
     if not known or len(known) > _MOST_GRAPHS:
         return SaidSource(), graph
     names = {one: found.text for one, found in labels(graph, known, languages=tuple(languages)).items()}
-    for at, start, end in spans:
-        named = _named_by(texts[start:end], {one: names[one] for one in known}, by_part=start - at > 1)
+    for at, start, end, stop, joint in spans:
+        named = _named_by(texts[start:end], {one: names[one] for one in known}, by_part=start - at > 1 or stop > end)
         if named is not None and (part := graph.part(named)) is not None:
-            left, right = question[: words[at].start].rstrip(" ,"), question[words[end - 1].end :].lstrip(" ,")
+            left, right = question[: words[at].start].rstrip(" ,"), question[words[stop - 1].end :].lstrip(" ,")
+            right = joint + right
             rest = f"{left} {right}" if left and right[:1].isalnum() else f"{left}{right}"
             about = sources_named(graph, [named], languages)[named]
             told = f"only what {about} says was asked: the named graph {named}, and the default graph"
@@ -57,8 +61,24 @@ def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) 
     return SaidSource(), graph
 
 
-def _spans_after_phrases(texts: Sequence[str], breaks: Collection[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield where a phrase begins and ends, and each end of what may be a name behind it, the longest first.
+_Span: TypeAlias = tuple[int, int, int, int, str]
+"""Where it begins, where what may be a name begins and ends, what else is taken out, and what stands in its place."""
+
+
+def _spans_of_subject(texts: Sequence[str]) -> Iterator[_Span]:
+    """Find what may be the name of who says something: `what does the Census give as …`, `when does it say that …`."""
+    own = lexicon()
+    for at in (at for at, text in enumerate(texts) if text in own.do_forms and at < _LONGEST):
+        for end in range(min(len(texts), at + 1 + _LONGEST) - 1, at + 1, -1):
+            if texts[end] in own.telling_verbs:
+                is_of = not own.told_as.isdisjoint(texts[end + 1 : end + 2])
+                is_that = not own.relatives.isdisjoint(texts[end + 1 : end + 2])
+                joint = "is " if is_of else f"{next(iter(own.statements))} " if is_that and not at else ""
+                yield at, at + 1, end, end + 1 + (is_of or is_that), joint
+
+
+def _spans_after_phrases(texts: Sequence[str], breaks: Collection[int]) -> Iterator[_Span]:
+    """Find what may be a name behind a phrase, the longest first.
 
     :param breaks: positions of the words before which there is a comma.
     """
@@ -67,7 +87,7 @@ def _spans_after_phrases(texts: Sequence[str], breaks: Collection[int]) -> Itera
             if " ".join(texts[at : at + size]) in lexicon().source_phrases:
                 start = at + size
                 last = min(len(texts), start + _LONGEST, *(one for one in breaks if one > start))
-                yield from ((at, start, end) for end in range(last, start, -1) if texts[end - 1] not in _STOPS)
+                yield from ((at, start, end, end, "") for end in range(last, start, -1) if texts[end - 1] not in _STOPS)
 
 
 def _named_by(said: Sequence[str], names: Mapping[IRI, str], *, by_part: bool) -> IRI | None:
@@ -97,8 +117,10 @@ def sources_named(graph: KnowledgeGraph, named: Sequence[IRI], languages: Sequen
     return {one: called[one].text + beside.get(one, "") for one in named}
 
 
-def disputed(graph: KnowledgeGraph, facts: Sequence[Triple], languages: Sequence[str], *, in_part: bool) -> list[str]:
-    """Find two values of one thing of which one named graph says one, and another the other, with their names.
+def disputed(
+    graph: KnowledgeGraph, facts: Sequence[Triple], languages: Sequence[str], *, in_part: bool
+) -> dict[Term, str]:
+    """Find values of one thing of which one named graph says one, and another the other, each with its name.
 
     :param in_part: only where some of these facts say one of them, and none the other.
     """
@@ -107,16 +129,22 @@ def disputed(graph: KnowledgeGraph, facts: Sequence[Triple], languages: Sequence
         if isinstance(fact.object, Literal):
             said[fact.subject, fact.predicate].add(fact.object)
     if not (said and graph.is_embedded and graph.named_graphs()):
-        return []
+        return {}
     x, p, y = variables("x p y")
-    keys = g.Values(x, iris_in(key[0] for key in said)), g.Values(p, distinct(key[1] for key in said))
+    subjects, same = iris_in(key[0] for key in said), (Step(SAME_AS), Step(SAME_AS, "inverse"))
+    are_twins = (g.Values(x, subjects), g.OneOfPredicates(x, same, y))
+    pairs = (sorted(both.values(), key=str) for both in g.found(graph, "twins", (x, y), are_twins))
+    one_of = {other: first for first, other in pairs}  # what is the same is one thing
+    for twin, by in [key for key in said if key[0] in one_of]:
+        said[one_of[twin], by] |= said.pop((twin, by))
+    keys = g.Values(x, (*subjects, *one_of, *one_of.values())), g.Values(p, distinct(key[1] for key in said))
     each: dict[tuple[Term, IRI], dict[str, set[Term]]] = defaultdict(lambda: defaultdict(set))
     for one in g.found(graph, "disputed", (x, p, y), (*keys, g.Fact(x, p, y)), distinct=True, limit=BOUND):
         for source in graph.sources_of(Triple(one["x"], one["p"], one["y"])) or ():
-            each[one["x"], one["p"]][source.named_graph or ""].add(one["y"])
+            each[one_of.get(one["x"], one["x"]), one["p"]][source.named_graph or ""].add(one["y"])
     for key in filter(each.__contains__, said):
         values = {value: name for name, own in each[key].items() for value in own if name and len(own) == 1}
         if len(values) > 1 and not (in_part and values.keys() <= said[key]):
-            names, two = sources_named(graph, [*map(IRI, values.values())], languages), sorted(values, key=str)[:2]
-            return [f"{own_label(value).text} ({names[IRI(values[value])]})" for value in two]
-    return []
+            names = sources_named(graph, [*map(IRI, values.values())], languages)
+            return {one: f"{own_label(one).text} ({names[IRI(values[one])]})" for one in sorted(values, key=str)}
+    return {}

@@ -13,12 +13,16 @@ from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import Found, Label, entities_of, order_key, select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
+from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iris_in, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, RDF_TYPE, Naming, is_mediator, is_unknown
 
 K = TypeVar("K")
+
+UNKNOWN = "unknown"  # there is one, and nobody knows which
+_GENID = "/.well-known/genid/"  # of what was a blank node
 
 
 @frozen
@@ -73,6 +77,12 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
 
 
 def _label_of_unnamed(term: Term, graph: KnowledgeGraph) -> Label:
+    if isinstance(term, IRI) and _GENID in term.value and graph.is_embedded:
+        p, y = g.variables("p y")
+        if all(
+            one["p"] == RDF_TYPE for one in g.found(graph, "of_unnamed", (p,), (g.Fact(term, p, y),), distinct=True)
+        ):
+            return Label(UNKNOWN, derived=True)
     return Label(term.value, derived=True) if isinstance(term, IRI) and graph.is_page(term) else own_label(term)
 
 
@@ -110,8 +120,8 @@ def own_label(term: Term) -> Label:
     if isinstance(term, Literal):
         return Label(term.value, term.language)
     if is_unknown(term):
-        return Label("unknown", derived=True)
-    is_named = isinstance(term, IRI) and not is_mediator(term) and "/.well-known/genid/" not in term.value
+        return Label(UNKNOWN, derived=True)
+    is_named = isinstance(term, IRI) and not is_mediator(term) and _GENID not in term.value
     return Label(local_name(term) if is_named else "[]", derived=True)
 
 

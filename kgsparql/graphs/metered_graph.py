@@ -37,10 +37,12 @@ class IgnoredPredicates:
 
     :param terms: such predicates: external identifiers, and what an endpoint's profile calls noise.
     :param keeps_statements: for lookups, where nothing is walked.
+    :param alone: predicates to statements of which there is no direct claim.
     """
 
     terms: frozenset[IRI] = frozenset()
     keeps_statements: bool = False
+    alone: frozenset[IRI] = frozenset()
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -71,7 +73,8 @@ class IgnoredPredicates:
         if not isinstance(predicate, IRI):
             return False
         kind = _kind_of_claim(predicate)
-        return kind == "other" or (not self.keeps_statements and kind not in {"", "direct"}) or predicate in self.terms
+        is_stated = not self.keeps_statements and kind not in {"", "direct"} and predicate not in self.alone
+        return kind == "other" or is_stated or predicate in self.terms
 
     def without(self, solutions: Solutions) -> Solutions:
         """Return the solutions that walk no ignored predicate; ``left_out`` counts the others."""

@@ -257,6 +257,9 @@ def comma_separated(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+_SILENT = re.compile("[^aeiou]+[aeiou][^aeiouwxy]$")  # of a verb in -ed, -ing: it ends in e, else that is doubled
+
+
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """An English word without its commonest endings; other scripts as they are. To be compared with other stems only.
@@ -267,6 +270,8 @@ def stem(word: str) -> str:
     ['build', 'build', 'king']
     >>> [stem(w) for w in ("movie", "study", "studies", "studied", "studying")]
     ['movy', 'study', 'study', 'study', 'study']
+    >>> [stem(w) for w in ("baked", "closing", "planned", "opened")]
+    ['bake', 'close', 'plan', 'open']
     """
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
@@ -274,8 +279,10 @@ def stem(word: str) -> str:
     if word.endswith(("ies", "ie", "ied")):
         return word[: -2 if word.endswith("e") else -3] + "y"
     for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            base = word[: -len(ending)]
+        base = word[: -len(ending)]
+        if word.endswith(ending) and _SILENT.match(base):
+            return f"{base}e"
+        if word.endswith(ending) and len(base) >= 4:
             return base[:-1] if base[-1] == base[-2] and base[-1] not in "ls" else base
     if word.endswith(("sses", "xes", "ches", "shes")):
         return word[:-2]
@@ -351,7 +358,8 @@ _SYNONYMS = {
         profession; cost costs price; publish published publishes publication; own owns owned owner owners; id ids
         identifier identifiers; create creates created creator creators; operate operates operated operator operators;
         inhabitant inhabitants population; earn earns earned salary wage wages; shop shops store stores; country
-        countries nation nations
+        countries nation nations; weight weights weigh weighs weighed weighing mass; altitude elevation; expire expires
+        expired expiry expiration; consume consumes consumed consumption
     """.split(";")
     for word in group.split()
 }

@@ -9,10 +9,10 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
-from kgsparql.plans.type_check import mapped, parts
+from kgsparql.plans.type_check import UNITS, mapped, parts
 from kgsparql.rdf.literals import unit
-from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, iris_in
 from kgsparql.rdf.vocabulary import SAME_AS
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out
@@ -60,7 +60,23 @@ def as_meant(reading: PlannedReading, asked: Form, view: KnownGraph, those: Thos
     vocabulary = view.vocabulary
     if vocabulary.retired and asked.language.retired_words.isdisjoint(asked.texts):
         reading = _keeping_by(a.Current, reading, view)
-    return _keeping_by(a.Once, reading, view) if vocabulary.has_twins else reading
+    if not vocabulary.has_twins:
+        return reading
+    plan = reading.plan and mapped(reading.plan, lambda part: _of_twins(part, view))
+    return _keeping_by(a.Once, replace(reading, plan=plan), view)
+
+
+def _of_twins(part: Any, view: KnownGraph) -> Any:
+    """Return what a thing leads to with what those lead to that are the same, where these say anything of it."""
+    match part:
+        case a.Ends(a.Items((one,)) as start, path) | a.Where(a.Items((one,)) as start, a.Value(path)):
+            same = Step(SAME_AS)
+            twins = {end for way in (same, same.reversed) for end in view.members(a.Ends(start, way.path))}
+            others = a.Items(tuple(sorted(iris_in(twins), key=str)))
+            if others.terms and view.has_items(a.Ends(others, path)):
+                both = a.Items((one, *others.terms))
+                return mapped(part, lambda own: both if own == start else own)
+    return part
 
 
 def _keeping_by(form: type[a.Current | a.Once], reading: PlannedReading, view: KnownGraph) -> PlannedReading:
@@ -89,3 +105,8 @@ def in_unit(part: Any, sign: str, amounts: Mapping[IRI, Amounts], *, is_asked: b
     known = amounts.get(part.path.last)
     may_be = known is not None and (is_asked or known.is_mixed) and unit(sign).kind == unit(known.sign).kind
     return replace(part, unit=sign) if may_be else part
+
+
+def summarised(summary: a.Summary, measure: a.Value, path: PropertyPath) -> a.Summarised:
+    """One number for the values that a path leads to, which are as those of a measure: amounts of time, or numbers."""
+    return a.Summarised(summary, path, measure.unit, measure.kind if measure.kind in UNITS else "number")

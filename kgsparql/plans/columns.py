@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root, roots_of
 from kgsparql.plans import algebra as a
+from kgsparql.plans.adapting import summarised
 from kgsparql.plans.denotation import Denotation, PlannedReading, Rel, ends, of_classes, way_back
-from kgsparql.plans.measuring import MeasureFit, summarised
+from kgsparql.plans.measuring import MeasureFit
 from kgsparql.plans.phrases_on_graph import OnPhrases
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import PropertyPath
@@ -204,7 +205,7 @@ class Columns(OnPhrases):
         if not named or rivals:  # which date?
             return None
         use = named[0][3]
-        measure = self.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
+        measure = a.Value(use.path, use.kind, use.unit)
         measure = replace(measure, path=PropertyPath((*of.steps, *measure.path.steps))) if of else measure
         return a.Column(self._column_name(use), measure, optional=True)
 

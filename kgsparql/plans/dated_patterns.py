@@ -20,6 +20,7 @@ from kgsparql.rdf.terms import IRI, XSD, Literal, distinct, zip_equal
 from kgsparql.rdf.vocabulary import (
     DEPRECATED_RANK,
     PRECISION,
+    PREFERRED_RANK,
     RANK,
     REIFIES,
     STATEMENT_PARTS,
@@ -229,6 +230,13 @@ def _claimed_fact(to: Compiler, subject: Variable, direct: IRI, far: Variable, n
     with to.unseen():
         deprecated = g.NotExists((to.fact(node, RANK, DEPRECATED_RANK),))
     return (to.fact(subject, claim, node), to.fact(node, statement_value(claim), far), deprecated)
+
+
+def of_best_rank(subject: Variable, claim: IRI, node: Variable, other: Variable) -> Group:
+    """Keep the statements of a Wikibase that none is preferred to, and that are not deprecated."""
+    preferred = tuple(g.Fact(one, RANK, PREFERRED_RANK) for one in (node, other))
+    better = (g.Fact(subject, claim, other), preferred[1], g.NotExists(preferred[:1]))
+    return g.NotExists((g.Fact(node, RANK, DEPRECATED_RANK),)), g.NotExists(better)
 
 
 def _date_of(to: Compiler, facts: a.Held, node: Variable, of: a.Moment, date: Variable) -> Group:

@@ -182,7 +182,7 @@ def met(given: Denotation, others: Sequence[Denotation]) -> list[Denotation]:
     found = []
     for other in others:
         items = other.items
-        is_within = isinstance(items, a.Both) and given.items in items.sets
+        is_within = items == given.items or (isinstance(items, a.Both) and given.items in items.sets)
         if given.items is not None and items is not None and not is_within:
             items = a.Both((given.items, items))
         how = (*given.how, *filterfalse(given.how.__contains__, other.how))

@@ -297,7 +297,7 @@ class KnownGraph:
         """Whether what a path leads to may be when, where or who something is."""
         if kind != "time":
             return kind not in {"agent", "place"} or use.kind in {"item", "text"}
-        if use.kind in {"date", "time"}:
+        if {use.kind, self.profiler.at_ends(use.predicate).kind} & {"date", "time"}:  # of others, where it is unknown
             return True
         texts = [end.value for end in use.ends if isinstance(end, Literal)]
         texts = [*self.labels(use.ends).values()] if use.kind == "item" else texts

@@ -11,7 +11,7 @@ from typing import Protocol
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.linking.words import root, roots_of, words_of
 from kgsparql.plans import algebra as a
-from kgsparql.plans.adapting import in_unit
+from kgsparql.plans.adapting import in_unit, summarised
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, back, ends, met, of_classes, unfiltered
 from kgsparql.plans.expressions import decimal
@@ -130,6 +130,9 @@ class Measuring(NamedWords):
         fit, last, is_far = self.fit, uses[-1], len(uses) > 1
         if last.kind not in _ORDERED or last.step.is_inverse:
             return
+        unlike = _TIMES if "duration" in hints else () if {"year", "date"}.isdisjoint(hints) else UNITS
+        if last.kind in unlike:  # no date is long, and no length of time is first
+            return
         own = [max(both) for both in zip_longest(*(fit.phrase(texts, use.predicate) for use in uses))]
         hinted = [fit.hinted(use.predicate, hints) for use in uses]
         is_only_span = last.kind in UNITS and sum(own.kind in UNITS for own in self.view.uses(items)) == 1
@@ -146,41 +149,20 @@ class Measuring(NamedWords):
         if is_far and last.kind != "number" and not fit.label_roots(last.predicate) <= known:
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + _W.hinted * max(hinted) if texts else max(hinted)
-        beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
         way = PropertyPath(tuple(use.step for use in uses))
-        measure = a.Value(way, last.kind, self._unit_of(last, beside, is_far=is_far))
-        amount = self.amount_behind(items, uses[0]) if is_far else None
-        is_far = is_far and (amount is None or amount.path != measure.path)
+        measure = a.Value(way, last.kind, self._unit_of(last))
         if is_far and texts and max(fit.phrase(texts, last.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
         is_turned = any(fit.hinted(use.predicate, [hint for hint in hints if hint[0] == "-"]) for use in uses)
         yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure, is_turned)
 
-    def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
+    def _unit_of(self, use: PredicateUse) -> str:
         """The unit that the graph states of values: in the name of a predicate, as their datatype, or beside them."""
         if use.kind != "number" or use.unit:
             return use.unit
         label = self.fit.labels([use.predicate], in_grace=True)[use.predicate]
         word = label.strip().rpartition(" ")[2].strip("()").lower()
-        known = unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
-        units, own = roots_of(self.lexicon.unit_words), self.fit.label_roots(use.predicate)
-        for other in beside:  # the `unit` of a quantity, the `weight unit` of what has a weight
-            said = self.fit.label_roots(other.predicate)
-            is_unit = len(other.ends) == 1 and other.kind != "number" and said & units  # a unit price is none
-            if not known and is_unit and (is_far or said & own):
-                (end,) = other.ends
-                named = self.fit.labels([end], in_grace=True) if isinstance(end, IRI) else {}
-                known = str(named.get(end) or getattr(end, "value", ""))
-        return known
-
-    def amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
-        """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
-        words = roots_of(self.lexicon.measure_words)
-        onward = self.view.uses(ends(items, use.path)) if use.kind == "item" else ()
-        match [own for own in onward if own.kind == "number" and self.fit.label_roots(own.predicate) <= words]:
-            case [number]:
-                return a.Value(PropertyPath((use.step, number.step)), "number", number.unit)
-        return None
+        return unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
 
     def _counts(
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
@@ -188,7 +170,7 @@ class Measuring(NamedWords):
         """How many things a path leads to, of a class or those that its predicate is called by."""
         fit = self.fit
         last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
-        if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
+        if last.kind in _ORDERED:
             return
         if self.view.is_ontology and last.predicate.value.startswith(OF_ONTOLOGIES):  # each class is below some other
             return
@@ -236,6 +218,14 @@ class Measuring(NamedWords):
         is_date = option.kind in {"date", "time", "year", "clock"}
         return is_date or (option.kind == "number" and not own.isdisjoint(hints))
 
+    def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureFit]:
+        """When something was, by the words for what happened; else whenever it was."""
+        hints = self.lexicon.hints["time"]
+        found = self.measures(given, positions, hints) if positions else []
+        if named := [one for one in found if self.is_of_time(one)]:
+            return named
+        return [replace(o, score=o.score - _W.any_time) for o in self.measures(given, (), hints) if self.is_of_time(o)]
+
     def dated(self, given: Denotation, phrase: NounPhrase, quantity: Quantity) -> list[Denotation]:
         """What has a time that a noun names, and that compares so: a founding date before 1650."""
         value, found = quantity.value, filter(self.is_of_time, self.measures_of_noun(given, phrase))
@@ -263,6 +253,8 @@ class Measuring(NamedWords):
         options = self.measures(given, (), best.measures) if best.measures else []
         options = [own for own in options if not self._is_all_one(given.items, own.measure)][: _TRIED - 1]
         made = [self._top(given, one, best).doubted(*self._says_more(given, one, best)) for one in options]
+        if "size" in best.measures and len({self.view.members(one.known) for one in made}) > 1:
+            made = [made[0].doubted(rival(*(quoted(self.fit.text(one.last)) for one in options)))]
         return made or (self._most_often(given, best) if is_often else []) or [given.leaving_out([best.position])]
 
     def _most_often(self, given: Denotation, best: Superlative) -> list[Denotation]:
@@ -289,7 +281,9 @@ class Measuring(NamedWords):
         label = fit.text(option.last)
         more = fit.roots(label) - said - roots_of((*self.texts, *self.lexicon.measure_words))
         uses = [use for use in self.view.uses(given.known) if use.kind == option.kind]
-        measured = [one for one in best.measures if one not in self.lexicon.vague_measures]
+        sign = getattr(option.measure, "unit", "")
+        vague = self.lexicon.vague_measures if unit(sign).kind == sign else ()  # no size in m² is one of a crew
+        measured = [one for one in best.measures if one not in vague]
         is_only = sum(fit.hinted(use.predicate, measured) > 0 for use in uses) == 1  # depth that it has
         doubt = may_mean(self.texts[best.position], label, code="part_of_name")
         return (doubt,) if more and not is_only and option.path.is_direct else ()
@@ -391,6 +385,10 @@ class Measuring(NamedWords):
         """What has more than so much, or so many, of something."""
         if given.is_free and not self.are_values(given):
             return []
+        nouns = self.lexicon.noun_measures
+        hints = [hint for at in self.positions(phrase.chunks) for hint in nouns.get(self.texts[at], ())]
+        for one in self.measures(given, (), hints)[:1] if hints else ():  # more than 10,000 people
+            return [self.keep(given, one, quantity)]
         found = self._quantified_by(given, said, phrase, quantity)[:_TRIED]
         made = self._told_apart([self.keep(one, option, quantity) for one, option in found], [own for _, own in found])
         return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks), *quantity.positions))]
@@ -427,10 +425,8 @@ class Measuring(NamedWords):
         known = self.lexicon.units.get(own.lower(), own.lower())
         numbers = [one if isinstance(one, Literal) else converted(one, asked, known) for one in bounds]
         made = [one for one in numbers if one is not None]
-        if not asked:
-            return bounds, ()
-        if len(made) == len(bounds):
-            return made, ()
+        if not asked or len(made) == len(bounds):
+            return made if asked else bounds, ()
         return bounds, (other_kind(asked, own or "of no unit that the graph says"),)
 
     def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
@@ -483,11 +479,6 @@ class Measuring(NamedWords):
             own = by_year(replace(option, measure=measure)).measure if isinstance(bound, Decimal) else measure
             kept = a.Where(kept, own, side, decimal(bound))
         return given.kept(kept, option.score, Match(value.text, option.path)).doubted(*doubts)
-
-
-def summarised(summary: a.Summary, measure: a.Value, path: PropertyPath) -> a.Summarised:
-    """One number for the values that a path leads to, which are as those of a measure: amounts of time, or numbers."""
-    return a.Summarised(summary, path, measure.unit, measure.kind if measure.kind in UNITS else "number")
 
 
 def by_year(option: MeasureFit) -> MeasureFit:

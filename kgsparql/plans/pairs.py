@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Match, PlannedReading, best, ends, unplanned
@@ -15,7 +15,7 @@ from kgsparql.plans.phrases_on_graph import OnPhrases
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, zip_equal
 from kgsparql.reading.clauses import NounPhrase
-from kgsparql.reading.gaps import Gap, left_out_at, rival, turned
+from kgsparql.reading.gaps import Gap, left_out_at, quoted, rival, turned
 
 
 class PairPlanner(OnPhrases):
@@ -49,7 +49,7 @@ class PairPlanner(OnPhrases):
         if not options:
             return PlannedReading(None, doubts=left_out_at(measured or ((by.position,) if by else ())))
         others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
-        others = self.predicating.times(sides[1], by.event) if by is not None and by.event else others
+        others = self.measuring.times(sides[1], by.event) if by is not None and by.event else others
         both = [(side, own[0]) for side, own in zip_equal(sides, (options, others)) if own]
         self.view.look_for_members(_measured_ends(side.known, option.path, option.measure) for side, option in both)
         values = [self._values_of(*side) for side in both]
@@ -64,6 +64,9 @@ class PairPlanner(OnPhrases):
         is_observed = both[0][1].path.last in self.view.vocabulary.joined and max(map(len, values)) > 1
         if is_observed and not summary and max(map(min, values)) <= min(map(max, values)):  # now one, now the other
             whole = whole.doubted(rival())
+        if is_pair and by is not None and "size" in by.measures and not measured:
+            one = one.doubted(*self._otherwise_sized(one, other, options, by.comparison))
+            whole = whole.doubted(*one.doubts)
         numbers = [value_of(side.known, option.measure, summary) for side, option in both]
         comparison = "=" if by is None else options[0].compared(by.comparison)
         return whole.reading(a.Compares(numbers[0], comparison, numbers[1]), options[0].score, *how)
@@ -73,17 +76,32 @@ class PairPlanner(OnPhrases):
         by, lexicon = self.question.comparative, self.lexicon
         word = "" if by is None else self.texts[by.position]
         if word in lexicon.order_words or (positions and word in lexicon.last_words):  # died later
-            return self.predicating.times(side, positions)
+            return self.measuring.times(side, positions)
         if positions:
-            is_length = by is not None and "duration" in by.measures  # how long, and never how many
-            return self.measuring.measures_at(side, positions, counts=counts and not is_length)
+            hints = () if by is None else by.measures  # how long: never how many
+            return self.measuring.measures_at(side, positions, hints, counts=counts and "duration" not in hints)
         return self.measuring.measures(side, (), by.measures) if by is not None and by.measures else []
+
+    def _otherwise_sized(
+        self, one: Denotation, other: Denotation, options: Sequence[MeasureFit], how: a.Comparison
+    ) -> Iterator[Gap]:
+        """Doubt that one is larger which is so by its area, say, and not by its population."""
+        found = dict[bool, str]()
+        for option in options:
+            if isinstance(option.measure, a.Value) and self._values_of(other, option):
+                larger = a.Where(one.known, option.measure, option.compared(how), value_of(other.known, option.measure))
+                found.setdefault(self.view.has_items(larger), quoted(self.fit.text(option.last)))
+        if len(found) > 1:
+            yield rival(*found.values())
 
     def _values_of(self, side: Denotation, option: MeasureFit) -> list[Any]:
         """What is measured of one of the two, to be compared; nothing where the graph does not say it."""
         measure = option.measure
         found = self.view.members(_measured_ends(side.known, option.path, measure))
         if isinstance(measure, a.Value):
+            amounts = self.view.vocabulary.amounts.get(option.path.last)
+            if amounts is not None and amounts.is_mixed:  # which the engine makes comparable
+                return [*found]
             return [own for end in found if (own := read_as(end, measure.kind)) is not None]
         return [len(found)]
 
@@ -120,8 +138,12 @@ class PairPlanner(OnPhrases):
             number = value_of(side.known, own.measure)
             factors = (a.Constant(own) for own in in_unit if isinstance(own, Decimal))
             numbers += [number if in_unit == one else a.Calculated("/", number, factor) for factor in factors]
-            values.append(max(found))
+            values.append(max(found, key=str) if isinstance(found[0], Literal) else max(found))
         is_more = by is None or sides[0][1].compared(by.comparison) not in {"<", "<="}
+        if any(isinstance(one, Literal) for one in values):  # in several units
+            (first, its), (other, option) = sides
+            second, ways = value_of(other.known, option.measure), cast("tuple[a.Comparison, ...]", (">", "<"))
+            values = [self.view.has_items(a.Where(first.known, its.measure, how, second)) for how in ways]
         if by is not None and values[0] != values[1] and (values[0] > values[1]) != is_more:
             doubts.append(turned(self.texts[by.position]))
         if values[0] < values[1]:

@@ -9,7 +9,7 @@ from typing import cast
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dated_patterns import dated, facts_at, joined_by, when
+from kgsparql.plans.dated_patterns import dated, facts_at, joined_by, of_best_rank, when
 from kgsparql.plans.expressions import (
     AGGREGATES,
     Measured,
@@ -29,7 +29,7 @@ from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filt
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
-from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF
+from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, ON_PROPERTY, SAME_AS, SUBCLASS_OF, claim_kind
 from kgsparql.schema.amounts import Amounts
 from kgsparql.schema.dating import Dates
 from kgsparql.schema.kinds import predicate_of_things
@@ -257,6 +257,7 @@ class PlanCompiler:
         if is_last and (value := vocabulary.valued.get(by)) is not None:
             node = self.new("i")
             through: Group = (self.fact(subject, by, node), self.fact(node, value, far))
+            through += of_best_rank(subject, by, node, self.new("i")) if claim_kind(by) else ()
             if beside:
                 through += (g.Optional(self.any_of(node, beside, unit or self.new("u"))),)
             stated = (*self.any_of(subject, (by,), far), filter_by("isLiteral", far))

@@ -27,8 +27,7 @@ from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, known_elsewhere, left_out_at, quoted, rival, uncomputed, unsaid
 
-_READINGS = 8
-_W = weights("reading")
+_READINGS, _W = 8, weights("reading")
 """How much less well than the best a reading may fit that is taken because the best comes to nothing."""
 
 
@@ -140,8 +139,9 @@ class Planner(NamedWords):
         """Read as the number itself what the graph states as one, as their sum of several; unknown, it is not 0."""
         head, is_count = self.question.phrase.head, isinstance(found.plan, a.Count)
         items = found.plan.items if isinstance(found.plan, a.Count) else found.plan
-        is_total = head is not None and head.text == singular(head.text)  # the total audience of the plays
+        is_total = head is None or head.text == singular(head.text)  # the total audience of the plays
         is_total = is_total and "sum" in map(self.lexicon.summaries.get, self.texts)
+        is_total |= not self.lexicon.together_words.isdisjoint(self.texts)
         if (is_count or is_total) and isinstance(items, a.Ends):
             kind, path = self.view.subject_class(items.path.steps[0].predicate), items.path
             uses = self.view.uses(items.start if kind is None else a.Instances(kind))
@@ -150,9 +150,9 @@ class Planner(NamedWords):
             is_of_each = head is not None and head.text.endswith(f"{self.tables.fit.text(items.path.last)}s")
             if is_count and (is_of_each or not said.isdisjoint(self.texts)):
                 return found  # how often; how many rainfalls; how many different ratings: of equal ones, one
-            if any(use.path == path and use.kind == "number" for use in uses):
+            for use in (use for use in uses if use.path == path and use.kind == "number"):
                 asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
-                summed = a.SummaryOf([*asked, "sum"][0], items.start, a.Value(path, "number"))
+                summed = a.SummaryOf([*asked, "sum"][0], items.start, a.Value(path, "number", use.unit))
                 return replace(found, plan=(items if is_count else found.plan) if is_one else summed)
         return found
 

@@ -17,13 +17,14 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import UNITS
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Literal, first_of
+from kgsparql.rdf.terms import IRI, XSD, Literal, first_of
 from kgsparql.rdf.vocabulary import CLASS_ABOVE, DISJOINT_WITH, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity, relations
-from kgsparql.reading.gaps import Gap, known_elsewhere, other_kind, rival, unsaid
+from kgsparql.reading.gaps import Gap, known_elsewhere, may_mean, other_kind, rival, unsaid
 
 _W = weights("said")
 _GIVEN, _TRIED = 5, 3
+_HOURS = 24  # of a day
 
 
 class Predicating(NamedWords):
@@ -200,7 +201,8 @@ class Predicating(NamedWords):
         """Keep what it is stated to be so of, by a predicate with all of some words, or not to be: `open`, `closed`."""
         texts = self.connector.at(words)
         found = [*self._said_to_be(given, texts)]
-        such = [] if found else self._said_to_be(given, [self.lexicon.opposites.get(" ".join(texts), "")])
+        text = " ".join(texts)
+        such = [] if found else self._said_to_be(given, [self.lexicon.opposites.get(text, text.removeprefix("un"))])
         return found or [self.denied(one) or replace(one, items=a.Minus(given.known, one.known)) for one in such]
 
     def _said_to_be(self, given: Denotation, texts: Sequence[str]) -> Iterator[Denotation]:
@@ -313,7 +315,14 @@ class Predicating(NamedWords):
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         self.look_at_times([given])
-        options = [one for one in self.times(given, words) if (one.kind == "clock") == chunk.is_clock][:_TRIED]
+        times = self.measuring.times(given, words)
+        hour = chunk.number if chunk.number is not None and not chunk.unit else None
+        if hour is not None and 0 <= hour < _HOURS and words and times and times[0].kind == "clock":
+            chunk = replace(chunk, number=None, date=Literal(f"{int(hour):02}:00:00", datatype=IRI(f"{XSD}time")))
+            given = given.doubted(*[may_mean(chunk.text, "am", "pm")] * (hour <= _HOURS / 2))
+        options = [one for one in times if (one.kind == "clock") == chunk.is_clock][:_TRIED]
+        if chunk.is_clock and (is_open := self._open_at(given, words, Quantity(comparison, chunk))) is not None:
+            return [is_open]
         if (chunk.date is not None or isinstance(chunk.last, Literal)) and not chunk.is_clock:
             options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
@@ -348,7 +357,7 @@ class Predicating(NamedWords):
                 given = replace(given, items=a.Instances(kind))  # who is older than somebody
         # Of the average age, this is measured; the average singer is one of the things.
         noun = self.positions([chunk for chunk in than.chunks if not chunk.classes]) if than.summary else ()
-        options = self.times(given, verb) if is_order else self._measures_by(given, verb, noun, by)
+        options = self.measuring.times(given, verb) if is_order else self._measures_by(given, verb, noun, by)
         options = options[: _TRIED - 1]
         if by.quantity is not None:
             if by.quantity.number < FIRST_YEAR:  # older than 30: an age, which is no date, and no year of one
@@ -399,13 +408,7 @@ class Predicating(NamedWords):
         than = said.object
         if than is None:
             others = self.measuring.measures(given, (), by.own) if by.own else []
-        elif (
-            any(chunk.entities for chunk in than.chunks)
-            or than.summary
-            or than.superlative
-            or than.restrictions
-            or than.of
-        ):
+        elif than.summary or than.superlative or than.restrictions or than.of or any(c.entities for c in than.chunks):
             return
         else:
             options = self.measuring.measures_at(given, self.positions_of_verb(said), counts=True)
@@ -424,33 +427,50 @@ class Predicating(NamedWords):
 
     def _values_beside(
         self, option: MeasureFit, other: Denotation, by: Comparative
-    ) -> Iterator[tuple[Literal, *tuple[Gap, ...]]]:
+    ) -> Iterator[tuple[Literal | a.Number, *tuple[Gap, ...]]]:
         """The value of another thing that a measure is compared with."""
-        ways = self.times(other, by.event)[:1] if by.event else [option]
+        ways = self.measuring.times(other, by.event)[:1] if by.event else [option]
         found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
         if isinstance(option.measure, a.HowMany):
             yield (Literal(len(found)),)
+            return
+        amounts = self.view.vocabulary.amounts.get(option.last)
+        if found and amounts is not None and amounts.is_mixed:  # in whatever unit it is
+            yield (a.SummaryOf("max", other.known, option.measure),)
             return
         known = sorted((own for one in found if (own := as_kind(one, option.kind)) is not None), key=str)
         for value in known[:1]:
             yield value, *[rival("another value", value.value)] * (len(known) > 1)
 
-    def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureFit]:
-        """When something was, by the words for what happened; else whenever it was."""
-        hints = self.lexicon.hints["time"]
-        found = self.measuring.measures(given, positions, hints) if positions else []
-        if named := [one for one in found if self.measuring.is_of_time(one)]:
-            return named
-        return [
-            replace(o, score=o.score - _W.any_time)
-            for o in self.measuring.measures(given, (), hints)
-            if self.measuring.is_of_time(o)
-        ]
+    def _open_at(self, given: Denotation, words: Sequence[int], when: Quantity) -> Denotation | None:
+        """Keep what is open at a time: it has opened by then, and is not shut yet; open after it, it is shut later.
+
+        ``None`` where words say nothing like it, or nothing tells when things open and shut.
+        """
+        text, own = self.texts[words[0]] if words else "", self.lexicon
+        both = next(([shut, one] for shut, one in own.opposites.items() if text in {shut, one}), [])
+        if own.be_forms.isdisjoint(self.texts[: words[0] if words else 0]):
+            return None
+        clocks = ([one for one in self.measuring.measures(given, (), [hint]) if one.kind == "clock"] for hint in both)
+        match [one for some in clocks for one in some[:1]]:
+            case [shuts, opens]:
+                pass
+            case _:
+                return None
+        sides: dict[str, tuple[tuple[MeasureFit, a.Comparison], ...]] = {
+            "<": ((opens, "<"),), ">": ((shuts, ">"),), "<=": ((shuts, ">="),), ">=": ((opens, "<="),),
+        }  # fmt: skip
+        at_night = a.Where(given.known, opens.measure, ">", shuts.measure)
+        kept = given.doubted(*[rival("the next day")] * self.view.has_items(at_night))
+        for option, side in sides.get(when.comparison, ((opens, "<="), (shuts, ">"))):
+            kept = self.measuring.keep(kept, option, replace(when, comparison=side))
+        is_shut = text in own.opposites
+        return replace(kept, items=a.Minus(a.Has(given.known, shuts.path), kept.known)) if is_shut else kept
 
     def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
         for inner, middle in _middle_sets(given):
-            for option in self.times(middle, ())[:1]:
+            for option in self.measuring.times(middle, ())[:1]:
                 further = a.Ends(
                     self.measuring.keep(middle, option, quantity).known, PropertyPath(inner.path.steps[1:])
                 )

@@ -97,6 +97,8 @@ class Restricting(NamedWords):
 
     def _by_argument(self, given: Denotation, said: Predication) -> list[Denotation]:
         more = said.more
+        if said.object == NounPhrase() and said.subject is not None:  # nothing but fillers: `have together`
+            said = replace(said, object=None)
         if said.object is None and said.subject is None and more:
             (preposition, phrase), *rest = more
             return self.restrict(given, replace(said, preposition=preposition, object=phrase, more=tuple(rest)))
@@ -109,7 +111,7 @@ class Restricting(NamedWords):
             return self._intransitive(given, said)
         is_named = any(chunk.entities for chunk in argument.chunks)
         words = (*said.verb, *self.positions(argument.chunks))
-        is_stated = said.preposition and given.items is not None and words and not is_named
+        is_stated = said.preposition and given.items is not None and words and not (is_named or _is_number(argument))
         if is_stated and (stated := self.predicating.stated(given, words)):
             return stated
         if (ordered := self._quantified(given, said, argument)) is not None:
@@ -125,6 +127,7 @@ class Restricting(NamedWords):
         with self.connector.together(others):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
         is_of_all = argument.every is not None and said.preposition in {"", *self.lexicon.by_words}
+        is_of_all = is_of_all and self.lexicon.together_words.isdisjoint(self.texts)  # how much all have together
         is_of_all = is_of_all and self.texts[argument.every or 0] not in self.lexicon.one_by_one
         if is_of_all and given.asked != "what":  # what prices all have: any of them
             found = [self._of_all(given, one) for one in found]
@@ -150,7 +153,13 @@ class Restricting(NamedWords):
         measuring = self.measuring
         if said.object is None and argument.quantity is None:
             return measuring.extreme(given, said, argument) if argument.most else None
-        best_of = argument.superlative
+        own, best_of, head = self.lexicon, argument.superlative, argument.head
+        is_value = best_of is not None and head is not None and not (head.entities or head.classes)
+        if is_value and (verb := self.connector.at(said.verb)):  # needs the longest time
+            is_had = (own.taking_words | own.joining_verbs | own.measuring_verbs).issuperset(verb)
+            such = measuring.extreme(given, replace(said, verb=(), light="have", preposition=""), argument)
+            if is_had or (said.preposition and such and not such[0].doubts):  # is baked in the hottest oven
+                return [one.leaving_out(() if is_had else said.verb) for one in such]
         if best_of is not None and said.light == "be" and not argument.chunks and argument.of is None:
             return measuring.superlative(given, best_of)  # which is the oldest
         is_verb_first = best_of is not None and bool(said.verb) and not argument.chunks  # founded first
@@ -414,6 +423,8 @@ class Restricting(NamedWords):
 
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
         """Those whose advisor was born in Bonn; whose grain is not rye have another one."""
+        if self.lexicon.records.issuperset(self.connector.at(self.positions(noun.chunks))):
+            return self.all_of(given, said.said)  # its record was updated last
         match said.said:
             case (Predication(is_negated=True, light="be", compared=None) as own,) if given.items is not None:
                 such = self._whose(given, replace(said, said=(replace(own, is_negated=False),)), noun)

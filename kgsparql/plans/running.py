@@ -253,7 +253,7 @@ def _units_of(rows: Iterable[Row], facts: Iterable[Triple], vocabulary: GraphVoc
     for fact in facts if said else ():
         if fact.object in numbers and isinstance(fact.object, Literal):
             found[fact.object] |= {text for node, text in said if node == fact.subject}
-    return {number: text for number, (text, *others) in found.items() if not others}
+    return {number: text for number, texts in found.items() if len(texts) == 1 for text in texts}
 
 
 def _with_durations(plan: a.Plan, rows: Iterable[Row]) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from typing import cast
 
 from kgsparql.linking.words import root, roots_of
 from kgsparql.plans import algebra as a
+from kgsparql.plans.adapting import summarised
 from kgsparql.plans.columns import Columns, Ordering
 from kgsparql.plans.denotation import (
     Denotation,
@@ -21,7 +22,6 @@ from kgsparql.plans.denotation import (
     unplanned,
     way_back,
 )
-from kgsparql.plans.measuring import summarised
 from kgsparql.plans.phrases_on_graph import OnPhrases, Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath

@@ -192,7 +192,9 @@ STATEMENT = "/entity/statement/"
 """The part that the IRI of every statement of a Wikibase has."""
 
 
-RANK, DEPRECATED_RANK, PRECISION = _known_iris("wikibase:rank wikibase:DeprecatedRank wikibase:timePrecision")
+RANK, DEPRECATED_RANK, PREFERRED_RANK, PRECISION = _known_iris(
+    "wikibase:rank wikibase:DeprecatedRank wikibase:PreferredRank wikibase:timePrecision"
+)
 
 
 def claim_part(predicate: IRI) -> tuple[str, str] | None:

@@ -218,7 +218,10 @@ class _Chunker:
             is_cut = texts[start] in language.auxiliaries | language.prepositions | language.have_forms | language.verbs
             is_cut = (is_cut or language.is_participle(texts[start])) and end > start + 1
             is_code = end == start + 1 and any(map(str.isupper, self.raw[start][1:]))
-            if (is_cut and opener in language.determiners) or is_code:
+            is_asked = end == self.length and texts[0] in language.be_forms  # is it in use
+            is_so = is_asked or opener in language.be_forms | language.negations
+            is_so = is_so and texts[start] in language.prepositions and end > start + 1
+            if (is_cut and opener in language.determiners) or is_code or is_so:
                 text, named = self.read.text_of(start, end), self.read.predicates[start, end]
                 self._add_chunk(Chunk(start, end, text, predicates=named))
 

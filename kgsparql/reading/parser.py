@@ -151,13 +151,18 @@ class _Reader:
         """Note what is in no clause, and what stands for a name that is not known."""
         own, texts, told, named = self.lexicon, self.texts, question.positions, self.named
         empty = own.empty_words - own.negations - own.or_words
-        passed = told | {at for at in self.passed if texts[at] not in own.time_adverbs}
+        best = own.quantifiers.keys()  # most recently
+        passed = told | {at for at in self.passed if texts[at] not in own.time_adverbs or texts[at - 1] in best}
         is_told = question.each is not None or bool(question.columns)
         told |= {at for at, text in enumerate(texts) if is_told and text in own.distributives}  # how many in each
         unread = [
             at
             for at, text in enumerate(texts)
-            if (at not in passed and (at in named or text not in empty)) or (at not in told and self._is_for_name(at))
+            if (at not in passed and (at in named or text not in empty))
+            or (
+                at not in told
+                and (self._is_for_name(at) or (text in own.filler_nouns and texts[at - 1] in own.locatives))
+            )
         ]
         return replace(
             question,
@@ -432,7 +437,7 @@ class _Tagger:
             return None
         texts = self.texts[at:end]
         openers = own.determiners | own.no_words | own.have_forms | own.question_words.keys() | {own.possessive}
-        openers |= own.summaries.keys() | own.superlatives.keys() | own.and_words
+        openers |= own.summaries.keys() | own.superlatives.keys() | own.and_words | own.amounts
         is_opened = at > 0 and self.texts[at - 1] in openers
         is_verb = own.is_verb(texts[0]) and not (chunk is not None and chunk.classes)
         is_joined = not own.function_words.isdisjoint(texts) or is_verb

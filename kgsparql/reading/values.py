@@ -26,9 +26,8 @@ _NUMERIC_DATE = re.compile(
     re.IGNORECASE,
 )
 
-_TIME_OF_DAY = re.compile(
-    r"(?<![\w.:])(?P<hour>\d\d?)(?::(?P<minute>[0-5]\d)(?P<second>:[0-5]\d)?)?\s?(?P<half>[ap]\.?m\b)?(?![\w:])",
-    re.IGNORECASE,
+_TIME_OF_DAY = (
+    r"(?<![\w.:])(?P<hour>\d\d?)(?::(?P<minute>[0-5]\d)(?P<second>:[0-5]\d)?)?(?:\s?(?P<part>{})\b)?(?![\w:])"
 )
 
 _NUMBER = re.compile(
@@ -69,10 +68,11 @@ class ValueFinder:
             if span := self._span_of_match(found):
                 value, problem = self._date_in_digits(found)
                 yield self._chunk_of(span.start, span.stop, is_strong=True, date=value, problem=problem)
-        for found in _TIME_OF_DAY.finditer(self.question):
-            hour = int(found["hour"]) % 12 + 12 * (found["half"] or "").lower().startswith("p")
-            hour = hour if found["half"] else int(found["hour"])
-            if (found["minute"] or found["half"]) and hour < 24 and (span := self._span_of_match(found)):
+        parts = self.language.day_parts
+        for found in re.finditer(_TIME_OF_DAY.format("|".join(parts)), self.question, re.IGNORECASE):
+            hour = int(found["hour"])
+            hour = hour % 12 + parts[found["part"].lower()] if found["part"] else hour
+            if (found["minute"] or found["part"]) and hour < 24 and (span := self._span_of_match(found)):
                 time = f"{hour:02}:{found['minute'] or '00'}{found['second'] or ':00'}"
                 date = Literal(time, datatype=IRI(f"{XSD}time"))
                 yield self._chunk_of(span.start, span.stop, is_strong=True, date=date)

@@ -18,6 +18,7 @@ from kgsparql.answering.session import Session
 from kgsparql.dataclasses import field, frozen, replace
 from kgsparql.errors import GRAPH_FAILED, LimitError, is_about_the_query
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.verbalising import arrow, triple_text
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Mentions
@@ -79,6 +80,9 @@ class PlannedOrWalked(Retriever):
         if found is None:
             return self.walking.retrieve(session)
         read, planned = found
+        if read.reading.is_impossible:  # nor is anything else what is asked for
+            session.notes.drop(MISSING_NAME, [gap.words for gap in read.gaps])
+            return planned or Retrieval()
         if session.those is not None:  # no path leads from all of them
             return replace(planned or Retrieval(), readings=lambda _: plan_readings(read, planned, session))
         if planned is not None and (_says_all(read, planned) or _needs_a_plan(read)):
@@ -156,7 +160,7 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
 def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
     """Tell whether a plan has all that is asked, so that nothing else is looked for; not a look-up of nothing."""
     items = shown_terms(planned) if planned.computed is None else planned.computed.items
-    return read.reading.is_impossible or (not planned.gaps and (not _is_lookup(read.reading.plan) or bool(items)))
+    return not planned.gaps and (not _is_lookup(read.reading.plan) or bool(items))
 
 
 def _needs_a_plan(read: ReadQuestion) -> bool:

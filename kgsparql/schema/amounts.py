@@ -9,7 +9,7 @@ from decimal import Context, Decimal
 from itertools import islice, starmap
 from typing import cast
 
-from kgsparql.dataclasses import frozen
+from kgsparql.dataclasses import frozen, replace
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
@@ -36,7 +36,7 @@ class Amounts:
     :param signs: of the units that are converted into it, by their texts.
     :param is_mixed: there is more than one unit.
     :param beside: the predicates from what has a number to its unit; none where that is the datatype of the number.
-    :param is_text: the unit stands behind the number, in one text.
+    :param is_text: the unit stands behind the number, in one text; with predicates beside, of some of them.
     """
 
     sign: str
@@ -103,6 +103,7 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
         if (amounts := _amounts_in(graph, said, is_text=one.is_text)) is not None:
             found[one.predicate] = amounts
     numbers = {one.predicate for one in seen if one.datatype in NUMBERS}
+    texts = {one.predicate for one in seen if one.is_text}
     units = {one.predicate for one in seen if _is_unit(one.predicate)} - numbers
     to_units = tuple(sorted(units, key=str))[:most]
     has = (g.Values(x, tuple(numbers)), g.OneOfPredicates(x, to_units, y))
@@ -114,8 +115,11 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
         led = g.Fact(x, pair.of, node) if pair.value else g.Fact(node, pair.of, x)
         ways = tuple(other.by for other in beside if other.of == pair.of)
         said = _counted_units(graph, (led, g.OneOfPredicates(node, ways, y)), node, y)
+        if are_texts := pair.of in texts:  # as well
+            literals = (g.Fact(x, pair.of, y), g.Filter(Apply("isLiteral", (y,))))
+            said += _counted_units(graph, literals, y, _unit_of(y, is_text=True))
         if (amounts := _amounts_in(graph, said, beside=ways)) is not None:
-            found[pair.of] = amounts
+            found[pair.of] = replace(amounts, is_text=are_texts)
     return found, {pair.of: pair.value for pair in beside if pair.value}
 
 
@@ -144,7 +148,9 @@ def unit_text(term: Term) -> str:
 
 def _unit_of(value: Expression, *beside: Variable, is_text: bool) -> Expression:
     behind = Apply("REPLACE", (Apply("STR", (value,)), Literal(_BEFORE_UNIT.pattern), Literal("")))
-    return beside[0] if beside else behind if is_text else Apply("DATATYPE", (value,))
+    if beside:
+        return Apply("COALESCE", (*beside, behind)) if is_text else beside[0]
+    return behind if is_text else Apply("DATATYPE", (value,))
 
 
 def _decimal_literal(number: Decimal) -> Literal:

@@ -10,10 +10,10 @@ from typing import Any
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts, select_each
 from kgsparql.rdf import graph_patterns as g
-from kgsparql.rdf.graph_patterns import variables
+from kgsparql.rdf.graph_patterns import Variable, variables
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, local_name, name_words
-from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RDF_TYPE
+from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RANK, RDF_TYPE, claim_kind, statement_value
 from kgsparql.schema.dating import Dating, Joined, Nodes, are_nameless, dated_ways, observed
 from kgsparql.schema.patterns import patterns
 
@@ -178,7 +178,7 @@ def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
     it, and when: that is beside it.
     """
     x, p, node, q, y = variables("x p node q y")
-    found: dict[IRI, IRI] = {}
+    found = _claims_of(graph)
     for value in sorted(graph.held(frozenset(map(IRI, patterns()["value"]))), key=str):
         some = g.Select((node,), (g.Fact(node, value, y),), limit=_FACTS)
         for one in g.found(graph, "to_values", (p,), (some, g.Fact(x, p, node)), distinct=True, limit=_CLASSES):
@@ -186,6 +186,24 @@ def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
             if _are_values(g.found(graph, "of_values", (node, q, y), (nodes, g.Fact(node, q, y)), limit=_FACTS), value):
                 found[one["p"]] = value
     return found
+
+
+def _claims_of(graph: KnowledgeGraph) -> dict[IRI, IRI]:
+    """Find the predicates to the statements of a Wikibase, where none leads to their values alone."""
+    x, p, node, q, y = variables("x p node q y")
+    ranked = (
+        g.Select((node,), (g.Fact(node, RANK, Variable("rank")),), limit=_FACTS),
+        g.Fact(x, p, node),
+        g.Fact(node, q, y),
+    )
+    said = g.found(graph, "claims", (p, q), ranked, distinct=True) if graph.held(frozenset((RANK,))) else ()
+    pairs = [(one["p"], one["q"]) for one in said if claim_kind(one["p"]) == "claim"]
+    own = {by: to for by, to in pairs if to == statement_value(by)}
+    return {
+        by: to
+        for by, to in own.items()
+        if not graph.held(frozenset((IRI(by.value.replace("/prop/", "/prop/direct/")),)))
+    }
 
 
 def _are_values(facts: Iterable[Solution], value: IRI) -> bool:
