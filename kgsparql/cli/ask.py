@@ -140,13 +140,16 @@ def ask(
             _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
             return
         answer = logged_answer(knowledge, question, asking, how.log)
-        c.write(rendered(answer, verbose=how.verbose), how.output)
+        results = _all_rows(answer, form, knowledge)
+        is_whole = results is not None
+        c.write_lines(results or [rendered(answer, verbose=how.verbose)], how.output)
         if is_drafted and (number := _number_typed(answer)):
             answer = logged_answer(knowledge, question, replace(asking, reading=number), how.log)
             c.write(rendered(answer, verbose=how.verbose), None)
         if form in {"plain", "csv", "sparql"}:
             unsaid = answer.text.splitlines()[:1] if answer.gaps else []
-            unsaid += (str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts)
+            cuts = (cut for item in answer.evidence if item.kind == "computed" for cut in item.cuts)
+            unsaid += [] if is_whole else map(str, cuts)
             graph.say("\n".join(printable(line, 600) for line in unsaid))
     if answer.error is not None:
         c.show_error(answer.error)
@@ -175,6 +178,18 @@ def _as_typed(question: str, doubted: Answer | None) -> tuple[str, int]:
     """Return the question and the reading that are meant: those of the answer before, where its number was typed."""
     number = 0 if doubted is None else _number_of(question, doubted)
     return (doubted.question if doubted is not None and number else question), number
+
+
+def _all_rows(answer: Answer, form: str, knowledge: KnowledgeBase) -> Iterator[str] | None:
+    """Write all rows of a table that was cut, where the graph is on this machine; ``None`` for other answers."""
+    from kgsparql.graphs.oxigraph import OxigraphGraph
+    from kgsparql.plans.running import every_row
+    from kgsparql.rendering.rows import table_pieces
+
+    found, graph = answer.computed, knowledge.graph
+    if not (found and found.is_table and found.is_cut and form in {"json", "csv"} and isinstance(graph, OxigraphGraph)):
+        return None
+    return table_pieces(answer, form, every_row(found, graph), knowledge.labels)
 
 
 def _rendered_answer(answer: Answer, *, form: str, told_graphs: bool, verbose: int = 0) -> str:

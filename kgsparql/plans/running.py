@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations, filterfalse, zip_longest
+from itertools import chain, combinations, filterfalse, groupby, zip_longest
 from math import ceil, prod
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from pyoxigraph import Quad, QuerySolutions, Store
 from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, is_about_the_query
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import term_text
 from kgsparql.plans.left_out import LeftOut, found_left_out
@@ -192,6 +193,16 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         units=_units_of(rows, facts, own) if isinstance(plan, a.ItemSet) else {},
         directly=None if next_to is None else beside.number_of(next_to),
     )  # fmt: skip
+
+
+def every_row(found: Computed, graph: OxigraphGraph) -> Iterator[Row]:
+    """Yield all rows of a table that was cut, as the engine finds them anew: few are in memory at once."""
+    select = replace(found.query.made_of, limit=getattr(found.plan, "limit", None))
+    solutions = graph.stream(g.select_query("rows", select))
+    names = [*_columns_of(found.plan)]
+    rows = _with_durations(found.plan, (tuple(map(solution.get, names)) for solution in solutions))
+    shown = (row[len(names) - len(found.columns) :] for row in rows)
+    yield from (row for row, _ in groupby(shown)) if len(found.columns) > 1 else dict.fromkeys(shown)
 
 
 def with_shares_counted(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> a.Plan:

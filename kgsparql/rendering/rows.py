@@ -6,13 +6,14 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
 
 from kgsparql.answering.answer import COMPUTED_MARKER, LISTED, Answer, cell_text, rows_text
-from kgsparql.answering.answer_json import term_json
+from kgsparql.answering.answer_json import answer_to_json, term_json
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literals import aligned, data_frame, python_value, value_text
-from kgsparql.rdf.terms import Literal, Term, printable
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, json_text, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,8 @@ COLUMNS = [
 ]  # fmt: skip
 """Of a row; questions from stdin have ``id`` and ``question`` before them."""
 
+_AT_ONCE = 1_000  # rows of a table that are written together
+_NO_ROWS = '\n    "rows": []'  # in the JSON of an answer, once: a text in it has no line ends
 _CELL_LENGTH = 4_000  # characters of the name of a thing for programs
 
 
@@ -140,24 +143,54 @@ def _plain_cell(term: Term | None, answer: Answer) -> str:
     return "" if term is None else printable(answer.labels[term], _CELL_LENGTH)
 
 
-def _columns_of(found: Computed) -> Iterator[tuple[str, Sequence[Term | None], bool]]:
-    """Yield each column's name and terms, and whether these are IRIs: behind a column of labels of things."""
+def _columns_of(found: Computed, first: Computed | None = None) -> Iterator[tuple[str, Sequence[Term | None], bool]]:
+    """Yield each column's name and terms, and whether these are IRIs: behind a column of labels of things.
+
+    :param first: whose rows say which columns are of things.
+    """
     for i, name in enumerate(found.columns):
         terms = [row[i] for row in found.rows]
         yield name, terms, False
-        if not all(isinstance(term, Literal | None) for term in terms):
+        if not all(isinstance(row[i], Literal | None) for row in (first or found).rows):
             yield f"{name}_iri", terms, True
 
 
-def table_rows(answer: Answer) -> list[list[str]]:
+def table_pieces(
+    answer: Answer, form: str, rows: Iterator[tuple[Term | None, ...]], name: Callable[[Iterable[Term]], Labels]
+) -> Iterator[str]:
+    """Write a computed table as CSV, or its answer as JSON, however many rows it has, a thousand at once.
+
+    :param name: finds what things are called.
+    """
+    found = cast("Computed", answer.computed)
+    rest = ""
+    if form == "csv":
+        yield separated(table_rows(answer)[:1])
+    else:
+        whole = answer_to_json(replace(answer, computed=replace(found, rows=(), is_cut=False)))
+        start, rest = json_text(whole, indent=2).split(_NO_ROWS)
+        yield f"{start}{_NO_ROWS[:-1]}"
+    before = ""
+    while some := tuple(islice(rows, _AT_ONCE)):
+        labels = {**answer.labels, **name({term for row in some for term in row if isinstance(term, IRI)})}
+        own = replace(answer, labels=labels, computed=replace(found, rows=some))
+        made = cast("Any", answer_to_json(own)["computed"])["rows"] if rest else ()
+        yield before + ",\n".join(map(json_text, made)) if rest else separated(table_rows(own, found)[1:])
+        before = ","
+    yield f"]{rest}" if rest else ""
+
+
+def table_rows(answer: Answer, first: Computed | None = None) -> list[list[str]]:
     """Return a computed table with a line of column names, values as they are; none for another kind of answer.
 
     Its status stands before each row, its confidence and what is in doubt behind it, as of other answers.
+
+    :param first: whose rows say which columns are of things.
     """
     if (found := _table_of(answer)) is None:
         return []
     columns, n = [], len(found.rows)
-    for name, terms, is_iri in _columns_of(found):
+    for name, terms, is_iri in _columns_of(found, first):
         iris = ("" if isinstance(term, Literal | None) else getattr(term, "value", str(term)) for term in terms)
         columns.append([name, *(iris if is_iri else (_plain_cell(term, answer) for term in terms))])
     sure = ["confidence", *[f"{answer.confidence:.4f}"] * n]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,16 @@ def test_a_table_is_a_row_or_a_line_for_each_group_and_rows_that_a_limit_cut_are
     assert (lines[0], lines[1], len(lines)) == ("Exotic | Liquids | 1209", "日本の会社 | 3", len(SUPPLIED))
     assert run("ask", "-", *asked, stdin=SUPPLIERS).stdout == "\t".join(lines) + "\n"
     monkeypatch.setattr("kgsparql.plans.running.MOST_ROWS", 5)
+    monkeypatch.setattr("kgsparql.rendering.rows._AT_ONCE", 7)
+    done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "csv")
+    again = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["item_iri"] for row in again] == [row["item_iri"] for row in rows], "written as they are read"
+    assert not done.stderr
+    whole = json.loads(run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "json").stdout)["computed"]
+    assert [[*map(itemgetter("value"), row)] for row in whole["rows"]] == [
+        [row["item_iri"], row["number"]] for row in rows
+    ]
+    assert not whole["is_cut"]
     done = run("ask", SUPPLIERS, *asked)
     assert len(done.stdout.splitlines()) == 5
     assert done.stderr == "rows: at most 5 taken, there are more\n"
