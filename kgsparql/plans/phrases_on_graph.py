@@ -349,7 +349,10 @@ class Phrases(NamedWords):
     def _such_as_text(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
         """Yield what is told by a text or a thing in the plural: librarians are staff whose job is librarian."""
         is_asked = bool(phrase.asked) or (phrase is self.question.phrase and not self.question.is_definition)
-        things = [one for one in head.kinds_of_each if is_asked and not (head.classes or phrase.kinds)]
+        own = self.positions([head])
+        is_otherwise = bool(head.classes or phrase.kinds or self.classes_named(own))
+        is_kind = is_asked and not (is_otherwise or self.view.predicates_called(self.connector.at(own)))
+        things = head.kinds_of_each if is_kind else ()
         for name in (*head.texts_of_each, *things):
             told = a.Items((name.term,))
             uses = [use for use in self.view.uses(told) if use.step.is_inverse and use.classes]

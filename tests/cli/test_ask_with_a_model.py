@@ -68,13 +68,9 @@ def test_a_model_that_is_required_must_be_named_and_settings_require_none_of_who
     assert run("ask", FEYNMAN, *PLAIN, "--no-model").exit_code == 0
 
 
-def test_without_a_model_one_line_says_how_to_add_one_and_bad_options_are_said_before_a_graph_is_read(run: Run) -> None:
+def test_without_a_model_nothing_more_is_said_and_bad_options_are_said_before_a_graph_is_read(run: Run) -> None:
     done = run("ask", FEYNMAN, *PLAIN)
-    assert done.exit_code == 0, done.stdout
-    (line,) = done.stderr.splitlines()
-    assert "-m MODEL" in line
-    assert "OPENAI_API_KEY" in line
-    assert "--base-url" in line
+    assert (done.exit_code, done.stderr) == (0, ""), done.stdout
     assert run("ask", FEYNMAN, *PLAIN, "--no-model").stderr == ""
     assert run("ask", FEYNMAN, *PLAIN, "--no-model", "-m", "x").exit_code == 2
     no_key = run("ask", FEYNMAN, *PLAIN, "-m", "x")
