@@ -201,10 +201,10 @@ def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place:
         run("ask", QUESTION, "-k", FIXTURES / "nobel.ttl", "-r", "mindmap", *model, *limits, "--debug", "-vv")
         run("query", SELECT, *source, "--timeout", "3", "-v")
         run("info", *source)
-        run("doctor", *source, *model[:4])
+        run("doctor", *model[:4])
         assert any("authorization" in request.headers for request in [*endpoint.requests, *endpoint.probes])
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
-    for command in (("ask", QUESTION, "--no-model", *limits, "-f", "json", "-vv"), ("info",), ("doctor",)):
+    for command in (("ask", QUESTION, "--no-model", *limits, "-f", "json", "-vv"), ("info",)):
         with FaultServer(echoing(status, kind)) as endpoint:
             make_profile(place, endpoint.url)
             run(*command, "-k", "ours", "--debug")

@@ -9,6 +9,8 @@ from itertools import chain, islice, product
 from typing import Any
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
+from kgsparql.answering.plan_question import common_profiler
+from kgsparql.answering.retriever import without_lost_items
 from kgsparql.answering.said_source import disputed
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
@@ -18,16 +20,30 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import summarised
 from kgsparql.plans.denotation import back
 from kgsparql.plans.expressions import read_as
+from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.running import NO_NUMBER, Computed, run
+from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import parts_of, terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
-from kgsparql.rdf.terms import Literal, Term, Triple, distinct, printable, whole_number, zip_equal
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import (
+    IRI,
+    Literal,
+    Term,
+    Triple,
+    distinct,
+    iris_in,
+    local_name,
+    printable,
+    whole_number,
+    zip_equal,
+)
 from kgsparql.rdf.vocabulary import is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _MOST_LEARNT = 200  # terms whose labels and classes an endpoint is asked for together
-_NOTHING, _NOTHING_HERE, _NEITHER = "nothing", "Nothing in this graph", "Neither yes nor no in this graph"
+_NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
@@ -133,6 +149,25 @@ def _source_gaps(found: Computed, session: Session) -> Iterator[Gap]:
             yield rival(*two)
 
 
+def with_rows(found: Computed, session: Session) -> Computed:
+    """Return a table of whose, when and value for the bare numbers of nodes that say these, and have no name."""
+    plan = found.plan
+    if not isinstance(plan, a.Ends) or not isinstance(found.rows[1:] and found.rows[0][0], Literal):
+        return found
+    *before, last = plan.path.steps
+    items = a.Ends(plan.start, PropertyPath(tuple(before))) if before else plan.start
+    profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
+    uses = {one.step: one for one in profiler(items).uses if one.step.is_forward and one.most == 1}
+    nodes, kinds = iris_in(profiler.sample(items)), {one.kind for one in uses.values()}
+    called = session.labels([*nodes, *(step.predicate for step in uses)])
+    is_named = any(called[node] != local_name(node) for node in nodes)
+    if last not in uses or uses[last].kind != "number" or is_named or not kinds >= {"item", "date"}:
+        return found
+    measured = sorted(uses.values(), key=lambda one: (one.step == last, one.kind != "item"))
+    columns = [a.Column(called[o.predicate], a.Value(o.path, o.kind, o.unit), optional=True) for o in measured]
+    return run_plan(a.ItemTable(items, tuple(columns), shows_items=False), session)
+
+
 def _of_one_each(found: Computed, session: Session) -> tuple[Computed, ...]:
     """Return what a total comes to with the least and the most of each thing, where sources differ on one of these."""
     match found.plan:
@@ -159,6 +194,45 @@ def _is_so_by_each(found: Computed, values: Collection[Term], session: Session) 
             ways = product(*([replace(side, summary=how) for how in ("max", "min")] for side in (one, other)))
             return len({run_plan(replace(plan, left=left, right=right), session).value for left, right in ways}) == 1
     return False
+
+
+def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """Count, where how many is asked, all that the best path leads to, verified, beside the evidence.
+
+    ``None`` where that is not all that is asked, or the path leads to more than was found.
+    """
+    best = found.best_item
+    is_all = {gap.code for gap in missing} == {"operation"} and session.asked.asks == "count"
+    if best is None or not is_all or best.cuts or not best.ends:
+        return None
+    path = best.property_path
+    starts = distinct(own.start for own in best.paths if own.property_path == path)
+    named = {link.term for link in session.links if link.kind == "entity"}
+    is_whole = named <= set(starts) and all(isinstance(term, IRI) for term in (*starts, *best.ends))
+    if not is_whole or (path.goes_back and len(path.steps) > 2):
+        return None
+    items = a.Items(tuple(term for term in starts if isinstance(term, IRI)))
+    if not (path.goes_back or _leads_to_what_is_counted(path, best, session)):
+        return None
+    ends: a.ItemSet = a.Ends(items, path)
+    counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
+    made: Retrieval | None = None
+    with session.within_budget():
+        computed = run_plan(counted, session)
+        made = without_lost_items(computed_retrieval(computed, session), session)
+    if made is None or made.draft is None:  # what it rests on is gone
+        return None
+    return replace(made, evidence=Evidence([*made.evidence, *found.evidence]))
+
+
+def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
+    """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
+    head = session.asked.phrase.head
+    texts = [] if head is None else [session.asked.texts[at] for at in head.span]
+    (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
+    fit = session.label_fit
+    own = fit.phrase(texts, path.last) if texts else []
+    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
 def _cited_facts(found: Computed) -> tuple[Triple, ...]:
@@ -202,7 +276,7 @@ def _computed_draft(
     """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     read = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
     if value == session.say(_NOTHING):
-        none = NO_NUMBER if found.is_no_number else _NEITHER if isinstance(found.plan, a.Condition) else _NOTHING_HERE
+        none = NO_NUMBER if found.is_no_number else "Nothing in this graph"
         return Draft(f"{session.say(none)} [{COMPUTED_MARKER}]\n{read}{why}", sufficient=False)
     is_closed = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
     text = f"{value} {session.say('in this graph')}" if is_closed else value

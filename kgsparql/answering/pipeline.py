@@ -399,6 +399,11 @@ def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Ret
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
         return found, draft, None
+    if any(gap.code == "operation" for gap in missing):
+        from kgsparql.answering.computed import counted_beside  # with all of the plans
+
+        if counted := counted_beside(found, session, missing):
+            return counted, counted.draft or draft, counted.gaps
     return found, draft, (*found.gaps, *missing)
 
 

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any, TypeAlias, cast
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, run_plan
+from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, run_plan, with_rows
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of, value_gaps
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
@@ -362,13 +362,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
         computed = named or _with_unknown(computed, session)
     if computed is None:
         return None
-    is_mark = (
-        isinstance(plan, a.Exists)
-        and isinstance(plan.items, a.Where)
-        and {d.code for d in reading.doubts} == {"predicate"}
-    )
-    if is_mark and computed.value == Literal(value=False):  # of others it is said
-        found, computed = replace(found, reading=replace(reading, doubts=())), replace(computed, rows=((None,),))
+    computed = with_rows(computed, session)
     made = computed_retrieval(computed, session, score=reading.score)
     names, is_no = tuple[Gap, ...](), computed.rows[:1] in _NOTHING
     with session.within_budget():  # a value is not lost where doubts are no longer looked for

@@ -7,6 +7,7 @@ which may be a stranger's.
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -231,10 +232,24 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, _with_settings(ctx, given, list(args)))
         except TyperException:
+            own = [one.name for one in self.params if one.param_type_name == "argument"]
             if extra and any(one.name == "kg" for one in self.params):
-                what = f"{printable(' '.join(extra), 200)}: one word too many"
-                raise OptionError(what, hint="a graph is named by -k; several words are put in quotes") from None
+                _refuse_extra_words(ctx, args, [*(given[name] for name in own), *extra], len(own))
             raise
+
+
+def _refuse_extra_words(ctx: Any, args: Sequence[str], words: Sequence[str], most: int) -> None:
+    """Raise how it is written what was typed as more words than there may be: graphs by -k, one text in quotes."""
+    from kgsparql.graphs.files import has_rdf_suffix
+    from kgsparql.graphs.sources import names_endpoint
+
+    graphs = [word for word in words if has_rdf_suffix(Path(word)) or Path(word).exists() or names_endpoint(word)]
+    texts = [word for word in words if word not in graphs]
+    texts = [" ".join(texts)] if most == 1 and texts else texts
+    if len(texts) == most:
+        options = [*(word for word in args if word not in words), *(word for one in graphs for word in ("-k", one))]
+        what = "a graph is named by -k" if graphs else "several words are put in quotes"
+        raise OptionError(what, hint=f"{ctx.command_path} {printable(shlex.join([*options, *texts]), 400)}")
 
 
 def _make_plain(parameters: Any) -> None:

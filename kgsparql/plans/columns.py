@@ -205,7 +205,7 @@ class Columns(OnPhrases):
         if not named or rivals:  # which date?
             return None
         use = named[0][3]
-        measure = a.Value(use.path, use.kind, use.unit)
+        measure = self.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         measure = replace(measure, path=PropertyPath((*of.steps, *measure.path.steps))) if of else measure
         return a.Column(self._column_name(use), measure, optional=True)
 

@@ -151,6 +151,8 @@ class Measuring(NamedWords):
         score = sum(own) / len(own) + _W.hinted * max(hinted) if texts else max(hinted)
         way = PropertyPath(tuple(use.step for use in uses))
         measure = a.Value(way, last.kind, self._unit_of(last))
+        amount = self.amount_behind(items, uses[0]) if is_far else None
+        is_far = is_far and (amount is None or amount.path != measure.path)
         if is_far and texts and max(fit.phrase(texts, last.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
         is_turned = any(fit.hinted(use.predicate, [hint for hint in hints if hint[0] == "-"]) for use in uses)
@@ -164,13 +166,22 @@ class Measuring(NamedWords):
         word = label.strip().rpartition(" ")[2].strip("()").lower()
         return unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
 
+    def amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
+        """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
+        words = roots_of(self.lexicon.measure_words)
+        onward = self.view.uses(ends(items, use.path)) if use.kind == "item" else ()
+        match [own for own in onward if own.kind == "number" and self.fit.label_roots(own.predicate) <= words]:
+            case [number]:
+                return a.Value(PropertyPath((use.step, number.step)), "number", number.unit)
+        return None
+
     def _counts(
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
     ) -> Iterator[MeasureFit]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
         fit = self.fit
         last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
-        if last.kind in _ORDERED:
+        if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
         if self.view.is_ontology and last.predicate.value.startswith(OF_ONTOLOGIES):  # each class is below some other
             return

@@ -12,6 +12,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, Rel, ends
 from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.plans.type_check import parts_of
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, first_of, normalised
@@ -117,7 +118,12 @@ class NamedWords:
         """Who is what a noun says that is no class, where something is said of them: owners, that they live in Rome."""
         is_counted = said.object is not None and bool(said.object.most or said.object.quantity)
         is_plain = bool(said.verb or not said.preposition) and said.subject is None and not is_counted
-        return self.word_set(given) if is_plain and given.is_free and given.head and given.asked else None
+        is_role = is_plain and given.is_free and bool(given.head and given.asked)
+        such = self.word_set(given) if is_role else None
+        said_roots = {*map(root, self.connector.at(given.head))}
+        known = a.Items(()) if such is None else such.known
+        ways = [one.path for one in parts_of(known, a.Ends)] + [one.path for one in parts_of(known, a.Has)]
+        return such if all(self.fit.label_roots(way.last) <= said_roots for way in ways) else None  # no *animal breed*
 
     def measured_by(self, positions: Sequence[int]) -> list[str]:
         """Words for what verbs measure: how long it takes, what it weighs."""

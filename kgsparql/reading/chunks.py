@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
@@ -17,6 +18,7 @@ from kgsparql.reading.clauses import Chunk, Name, places_of
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.values import ValueFinder
 
+_ITEM = re.compile(r"/entity/Q[0-9]+\Z")  # of a Wikibase, which is a class by what is said to be one of it
 MAX_WORDS = 200  # words of a question that are read; what comes after them is in no clause
 MAX_NAMES = 6
 _VARIED = 4  # words of a name that may not begin or end with some
@@ -231,8 +233,11 @@ class _Chunker:
         if end > self.length or self._is_no_name(start, end):
             return None
         text, span = read.text_of(start, end), range(start, end)
-        classes = distinct(IRI(row.iri) for row, _ in sorted(rows, key=_by_score) if row.kind == "class")
-        names = _best_names(((row, score) for row, score in rows if row.kind == "entity"), text)
+        is_relation = any(row.kind == "predicate" for row, _ in rows)  # the country of a firm is none of `country`
+        items = {row.iri for row, _ in rows if row.kind == "entity" or (is_relation and _ITEM.search(row.iri))}
+        kinds = [row for row, _ in sorted(rows, key=_by_score) if row.kind == "class" and row.iri not in items]
+        classes = distinct(IRI(row.iri) for row in kinds)
+        names = _best_names(((row, score) for row, score in rows if row.iri in items), text)
         names = names or tuple(self.values.get((start, end), ()))[:MAX_NAMES]
         is_small = not any(self.raw[at][:1].isupper() for at in span)
         may_be_said = is_small and (len(span) > 1 or (read.is_cased and not classes and start > 0))

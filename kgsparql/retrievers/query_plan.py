@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, cast
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.computed import computed_retrieval, run_plan
+from kgsparql.answering.computed import computed_retrieval, run_plan, with_rows
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.planned import (
@@ -262,7 +262,7 @@ class _PlanWriting:
         except (PlanError, QueryError) as error:
             return None, f"It could not be run: {error.message}."
         if computed.rows and computed.empty_part is None:
-            return computed, ""
+            return with_rows(computed, session), ""
         comes_to = "no" if isinstance(plan, a.Exists) else "nothing"
         examples = [own.example for own in computed.left_out]
         terms = terms_in(plan) if computed.empty_part is None else terms_in(computed.empty_part)

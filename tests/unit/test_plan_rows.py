@@ -104,6 +104,32 @@ def test_columns_that_multiply_are_a_doubt_and_ties_at_a_cut_are_said(
     assert "1 more share the last place" in cut.answer.text
 
 
+OBSERVED = """
+@prefix : <http://e.org/> .
+:Reading rdfs:label "reading" . :River rdfs:label "river" . :at rdfs:label "river" . :on rdfs:label "day" .
+:level rdfs:label "level" . :unit rdfs:label "unit" .
+:Main a :River ; rdfs:label "Main" . :Lech a :River ; rdfs:label "Lech" .
+:r1 a :Reading ; :at :Main ; :on "2024-05-01"^^xsd:date ; :level 210 ; :unit "cm" .
+:r2 a :Reading ; :at :Lech ; :on "2024-05-01"^^xsd:date ; :level 90 ; :unit "cm" .
+:r3 a :Reading ; :at :Main ; :on "2024-05-02"^^xsd:date ; :level 190 ; :unit "cm" .
+"""
+
+
+def test_bare_numbers_of_readings_are_rows_of_whose_when_and_value() -> None:
+    rivers = KnowledgeBase(graph_of(OBSERVED), embedder="none")
+    own = rivers.ask("What are the levels of the readings of the Main?")
+    (prompt,) = prompts(ask(rivers, "Which levels had the readings?", "(count C1)"))
+    plan = f"(ends {named(prompt, 'reading, ')} {named(prompt, 'level: ')})"
+    by_model = ask(rivers, "Which levels had the readings?", plan)
+    for answer, told in ((own, 2), (by_model.answer, 3)):
+        assert answer.computed is not None
+        rows = {
+            " ".join(answer.labels.get(t, getattr(t, "value", "")) for t in row if t) for row in answer.computed.rows
+        }
+        assert len(rows) == told, answer.text
+        assert {"Main", "2024-05-01", "210"} <= {word for row in rows for word in row.split()}
+
+
 def test_without_a_model_a_percentage_is_read_and_a_column_is_held_to_its_class(photo: KnowledgeBase) -> None:
     for question, found in (
         ("What are the top 50 percent of cameras by price?", ["Max", "Rex"]),

@@ -83,7 +83,8 @@ def _said(graph: str, question: str) -> str:
 
 @pytest.mark.parametrize(("graph", "question", "said"), [
     (POOLS, "Which pools are open?", "Alder"), (POOLS, "Which pools are closed?", "Cedar"),
-    (POOLS, "Is Birch open?", "?Neither yes nor no in this graph"), (SHOPS, "Which shops are open at 19:00?", "Elm"),
+    (POOLS, "Is Birch open?", "?No sure answer: this graph knows 'is open', but nothing of it was found here"),
+    (SHOPS, "Which shops are open at 19:00?", "Elm"),
     (SHOPS, "Which shops are closed at 19:00?", "Ash"), (SHOPS, "Is Ash open at 10 in the morning?", "yes"),
     (SHOPS, "Is Ash open at 14:00?", "no in this graph"), (SHOPS, "Which shops are open before 7 am?", "Elm"),
     (SHOPS, "Which shop opens earliest?", "Elm"), (SHOPS, "When does Ash close?", "13:00:00"),

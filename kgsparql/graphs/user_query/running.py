@@ -23,6 +23,7 @@ from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, PrefixMap, other_spellings, printable
 
+_FILTERS = re.compile(r"\bFILTER\b", re.IGNORECASE)
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
 
@@ -165,6 +166,6 @@ def why_nothing(query: CheckedQuery, run: Run, prefixes: PrefixMap) -> str:
         meant = [str(other) for other, one in spelt.items() if one in unknown and other in known]
         where = f"the graph does not mention {' and '.join(map(prefixes.compress, unknown))}"
         return printable(where, 600) + f"; did you mean {' and '.join(meant)}?" * bool(meant)
-    if any(token.kind == "string" for token in tokenise(query.text)):
+    if any(token.kind == "string" for token in tokenise(query.text)) and not _FILTERS.search(query.text):
         return "a text matches only with its language or datatype: better start from the IRI"
     return "the graph mentions all that it names, but nothing matches the whole query" if named else ""
