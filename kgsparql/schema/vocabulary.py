@@ -92,7 +92,10 @@ class GraphVocabulary:
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
         """Make the vocabulary of a graph; where it sees that no class is below another, nothing leads to such."""
-        narrower = tuple(sorted(graph.held(frozenset((SUBCLASS_OF, CLASS_ABOVE))), key=str))
+        above = (
+            {SUBCLASS_OF, CLASS_ABOVE} if graph.is_embedded else {SUBCLASS_OF}
+        )  # an endpoint does not say what it has
+        narrower = tuple(sorted(graph.held(frozenset(above)), key=str))
         labels = graph.naming.labels
         if not graph.is_embedded:
             return replace(_declared_at(graph), narrower=narrower, labels=labels)
