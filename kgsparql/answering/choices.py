@@ -128,24 +128,23 @@ def _says_nothing(one: LikelyReading, plan: a.Plan, session: Session) -> bool:
 
     Nor is it of the class that is asked for. A verb that may be any relation, as *serves*, is no such word.
     """
-    asked, words, noun = (
-        session.asked,
-        {gap.words.lower() for gap in one.gaps if gap.code in {"word", "name"}},
-        {*session.asked.noun},
-    )
+    asked, noun = session.asked, {*session.asked.noun}
+    words = {gap.words.lower() for gap in one.gaps if gap.code in {"word", "name"}}
+    shown = " ".join((one.choice.reading, *one.choice.first)).lower()
+    if any(word in shown for word in words):  # active: inactive; in the same hub: The Hub
+        return False
     names = (link.mention.place for link in session.links if link.kind == "entity")
     named = {p for place in names for p in asked.read.positions_between(*place)}
     telling = {p for piece in asked.pieces for p in piece if asked.tells(p)} - named
     left = {p for p in telling if asked.texts[p] in words}
     if left.intersection(asked.noun[-1:]) and any(own.classes and noun & {*own.span} for own in asked.read.chunks):
         return True
-    is_value = any(word in text.lower() for word in words for text in one.choice.first)  # active: inactive
     verbs = {p for own in asked.relations for p in own.verb if asked.texts[p] not in asked.language.auxiliaries}
     sorts = roots_of(asked.language.sorts.get(asked.sort, ()))
     kinds = session.labels.shared_types([[*shown_terms(one.found)][:_FIRST]])[0]
     is_verb = (telling <= noun and verbs) or (telling <= verbs and not sorts.isdisjoint(roots_of(kinds)))
     is_kind = terms_in(plan).intersection(TAXONOMY) and not asked.language.kinds.isdisjoint(asked.texts)
-    return 0 < len(telling) == len(left) and not (is_kind or is_verb or is_value or asked.asks_what_one_does)
+    return 0 < len(telling) == len(left) and not (is_kind or is_verb or asked.asks_what_one_does)
 
 
 def _of_best_path(found: Retrieval, session: Session) -> Retrieval:

@@ -40,6 +40,13 @@ def test_there_is_one_of_each_sort_and_it_is_answered_rightly(nobel: KnowledgeBa
     assert example_questions(kgsparql.open(NOBEL, embedder="none")) == questions
 
 
+def test_nothing_is_asked_where_nothing_has_a_name_or_a_fact() -> None:
+    without_names = graph_with(("q1", "p1", "q2"), ("q3", "p1", "q4"))
+    without_facts = graph_with(("a", "label", Literal("Ann")), ("b", "label", Literal("Ben")))
+    for knowledge in (without_names, without_facts, graph_with()):
+        assert example_questions(knowledge) == ()
+
+
 def test_names_that_are_no_plain_text_are_not_shown() -> None:
     hostile = ("<b>Ann</b>", "Ann\u202eneB", "Ann\x07", "(Ann)", "Ann: a life", "", "A" * 500, 'Ann "A" Smith')
     for name in hostile:

@@ -258,3 +258,10 @@ def test_texts_of_the_graph_are_short_without_control_characters() -> None:
         assert len(text) < 9_000
         for escaped in ("\\u001b", "\u202e", "\\u0000", "\\u202e"):
             assert escaped not in text, name
+
+
+def test_a_broken_query_is_told_with_place_and_a_hint(toolbox: kgsparql.Toolbox) -> None:
+    with pytest.raises(KgsparqlError) as caught:
+        toolbox.call_tool("query", {"sparql": "SELECT ?s {\n ?s ?p 'x'"})
+    told = Toolbox.error_text(caught.value)
+    assert told == "E_SYNTAX: line 1:11: { is never closed. write the other one of the pair, or leave both out"

@@ -18,7 +18,7 @@ from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.errors import AnswerFileError, EndpointRateLimitError, OptionError
-from kgsparql.events import CandidatesChosen, Event
+from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.trust import Trust
@@ -68,6 +68,12 @@ def test_at_most_so_many_are_chosen_and_of_a_group_one() -> None:
     reply = Text({"choices": [{"n": n, "score": 0.5} for n in (1, 2, 3, 4)]})
     assert len(chosen_by_model([reply], candidates(), at_most=3)[0]) == 3
     assert len(chosen_by_model([reply], candidates(group="same"), at_most=3)[0]) == 1
+
+
+def test_choosing_nothing_is_a_choice() -> None:
+    chosen, events, _ = chosen_by_model([Text({"choices": []})], candidates())
+    assert chosen == []
+    assert not any(isinstance(event, FallbackUsed) for event in events)
 
 
 def test_a_long_list_is_thinned_by_the_ranker_before_a_model_reads_it() -> None:

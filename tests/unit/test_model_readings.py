@@ -9,12 +9,13 @@ import pytest
 from kgsparql import IRI, Answer, KnowledgeBase, PropertyPath, answer_to_json, render
 from kgsparql.answering.answer import computed_type
 from kgsparql.answering.readings import LISTED_READINGS
+from kgsparql.errors import ModelError, ModelReplyError
 from kgsparql.events import CandidatesChosen, Drafted, EntitiesLinked, Finished, ModelCalled, QueryRun
 from kgsparql.plans import algebra as a
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import load
 from tests import scripted
-from tests.model_server import Text
+from tests.model_server import Refusal, Reply, Status, Text
 from tests.scripted import ask, by_call, chose, numbered, purposes, reading_with
 from tests.world import CHILDREN, EX, PASSED, Asked, graph_of, knowledge_of
 
@@ -88,6 +89,23 @@ def test_what_has_to_be_computed_is_a_plan_that_the_model_writes() -> None:
     assert (getattr(asked.answer.value, "value", None), asked.answer.retriever) == ("4", "query_plan")
     walked = ask_who([chose(1, compute=True)], WHO)
     assert (purposes(walked), walked.labels) == (["reading"], ["Columba"]), "path ranking is not asked to compute"
+
+
+@pytest.mark.parametrize(
+    "reply", [Status(500), Refusal(), Text(""), Text("Columba, of course."), Text('{"numbers": [7')], ids=str
+)
+def test_a_model_that_fails_leaves_the_draft_with_one_note_and_is_an_error_where_it_is_required(reply: Reply) -> None:
+    def script(_: Any) -> Reply:
+        return reply
+
+    failed, without = ask_who(script).answer, ask_who(None).answer
+    assert (failed.text, failed.status, failed.answers) == (without.text, without.status, without.answers)
+    assert failed.confidence == without.confidence
+    noted = [note for note in failed.notes if note.code == "model_failed"]
+    assert len(noted) == 1
+    assert noted[0].startswith("scripted-model did not help, the answer is the one without it: ")
+    with pytest.raises((ModelError, ModelReplyError)):
+        ask_who(script, require_model=True)
 
 
 PARCELS = """
