@@ -14,7 +14,7 @@ from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.graph import in_parts, select_each
 from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import root, roots_of, same_root, words, words_of
+from kgsparql.linking.words import other_numbers, root, roots_of, same_root, words, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, ends, lists_left_out, of_classes
 from kgsparql.plans.expressions import is_year
@@ -37,6 +37,7 @@ from kgsparql.rdf.vocabulary import (
     SUBCLASS_OF,
     claim_kind,
     claim_part,
+    is_wikibase_item,
 )
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import left_out_at, other_kind, unsaid
@@ -410,7 +411,9 @@ class KnownGraph:
             return []
         if wanted not in self._rows:
             self._rows[wanted] = sorted(set(self.linker.search.offline().with_words(wanted, limit=_ROWS)))
-        return [row for row in self._rows[wanted] if row.kind == kind]
+        forms = {form for text in texts for form in (text, *other_numbers(text))}
+        rows = (row for row in self._rows[wanted] if row.kind == kind)  # of Wikidata's many classes, those called so
+        return [row for row in rows if not (is_wikibase_item(row.iri) and forms.isdisjoint(words(row.key)))]
 
 
 class _NamesSaid(dict[Term, str]):

@@ -229,6 +229,15 @@ def statement_claim(direct: IRI) -> IRI | None:
     return IRI(direct.value.replace("/direct/", "/")) if part is not None and part[0] == "direct" else None
 
 
+def is_wikibase_item(iri: str) -> bool:
+    """Tell whether an IRI is of an item of a Wikibase, which is a class by what is said to be one of it.
+
+    >>> is_wikibase_item("http://www.wikidata.org/entity/Q515"), is_wikibase_item("http://example.org/City")
+    (True, False)
+    """
+    return re.search(r"/entity/Q[1-9][0-9]*\Z", iri) is not None
+
+
 def direct_claim(iri: str) -> str:
     """Return the predicate of a property of a Wikibase; what is none as it is.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
@@ -14,11 +13,11 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import TextToken, is_proper, other_numbers, stem, tokens, words, words_of
 from kgsparql.rdf.terms import IRI, distinct, first_of, grouped, normalised
+from kgsparql.rdf.vocabulary import is_wikibase_item
 from kgsparql.reading.clauses import Chunk, Name, places_of
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.values import ValueFinder
 
-_ITEM = re.compile(r"/entity/Q[0-9]+\Z")  # of a Wikibase, which is a class by what is said to be one of it
 MAX_WORDS = 200  # words of a question that are read; what comes after them is in no clause
 MAX_NAMES = 6
 _VARIED = 4  # words of a name that may not begin or end with some
@@ -234,7 +233,7 @@ class _Chunker:
             return None
         text, span = read.text_of(start, end), range(start, end)
         is_relation = any(row.kind == "predicate" for row, _ in rows)  # the country of a firm is none of `country`
-        items = {row.iri for row, _ in rows if row.kind == "entity" or (is_relation and _ITEM.search(row.iri))}
+        items = {row.iri for row, _ in rows if row.kind == "entity" or (is_relation and is_wikibase_item(row.iri))}
         kinds = [row for row, _ in sorted(rows, key=_by_score) if row.kind == "class" and row.iri not in items]
         classes = distinct(IRI(row.iri) for row in kinds)
         names = _best_names(((row, score) for row, score in rows if row.iri in items), text)
