@@ -30,7 +30,7 @@ def silent(what: str, done: int, total: int | None) -> None:
 
 MAX_TEXT_CHARACTERS = 300
 MAX_DEGREE = 10_001
-RECIPE = "labels-17"
+RECIPE = "labels-18"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
 _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
