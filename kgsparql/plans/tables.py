@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import cast
 
+from kgsparql.linking.english_forms import singular
 from kgsparql.linking.words import root, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import summarised
@@ -138,16 +139,18 @@ class TablePlanner(OnPhrases):
                 yield one.reading(_table(key.known, share, "percent"))
 
     def _stated(self, key: Denotation) -> Iterator[tuple[Denotation, a.Measure]]:
-        """A predicate that is called the `number of` what is counted."""
+        """A predicate that is called the `number of` what is counted, or as that is and leads to a number."""
         phrase, fit = self.question.phrase, self.fit
         if phrase.restrictions and not all(isinstance(one, Predication) and one.light for one in phrase.restrictions):
             return
         positions = self.positions(phrase.chunks)
+        said = " ".join(self.connector.at(positions))
         called = roots_of((*self.lexicon.count_words, *self.connector.at(positions)))
         near = [one for one in self.measuring.measures(key, positions) if one.path.is_direct]
         for option in near[:_TRIED]:
             own = fit.label_roots(option.last)
-            if own <= called and own & roots_of(self.lexicon.count_words):
+            is_plural = option.kind == "number" and fit.text(option.last) == said != singular(said)  # `frames 10`
+            if is_plural or (own <= called and own & roots_of(self.lexicon.count_words)):
                 yield replace(key, how=(*key.how, Match("number", option.path))), option.measure
 
     def _counted(self, key: Denotation, each: NounPhrase, phrase: NounPhrase) -> Iterator[tuple[Denotation, a.Measure]]:

@@ -166,6 +166,8 @@ def why_nothing(query: CheckedQuery, run: Run, prefixes: PrefixMap) -> str:
         meant = [str(other) for other, one in spelt.items() if one in unknown and other in known]
         where = f"the graph does not mention {' and '.join(map(prefixes.compress, unknown))}"
         return printable(where, 600) + f"; did you mean {' and '.join(meant)}?" * bool(meant)
-    if any(token.kind == "string" for token in tokenise(query.text)) and not _FILTERS.search(query.text):
+    if _FILTERS.search(query.text):
+        return "the graph mentions all that it names, but nothing matches the whole query: try it without FILTER"
+    if any(token.kind == "string" for token in tokenise(query.text)):
         return "a text matches only with its language or datatype: better start from the IRI"
     return "the graph mentions all that it names, but nothing matches the whole query" if named else ""
