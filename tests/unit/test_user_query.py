@@ -197,7 +197,8 @@ ALL = "the graph mentions all that it names, but nothing matches the whole query
     ("SELECT * { ?s rdfs:label ?n ; dbo:award/<http://e.org/nope> ?o }", "the graph does not mention e:nope"),
     ("PREFIX f: <http://e.org/> ASK { ?s a f:Robot, f:\\~ }", "the graph does not mention e:Robot and <http://e.org/~>"),
     ('ASK { ?s rdfs:label "Marie Curie"@la }', TEXT),
-    ("SELECT (COUNT(*) AS ?n) { ?c a dbo:City ; dbo:birthDate ?d FILTER(xsd:integer(?d) > 1) }", ALL),
+    ("SELECT (COUNT(*) AS ?n) { ?c a dbo:City ; dbo:birthDate ?d FILTER(xsd:integer(?d) > 1) }",
+     f"{ALL}: try it without FILTER"),
     ("SELECT * { ?s dbo:birthDate 1 GRAPH <http://e.org/g> { ?s ?p ?o } }", ALL),
     ("SELECT * { ?s ?s ?s }", ""),
 ])  # fmt: skip
