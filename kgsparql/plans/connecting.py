@@ -192,7 +192,8 @@ class _Search:
             onward = self._way(use)
             alone = max(sum(way.cover), sum(onward.cover)) + 1e-6
             if any(said) and not is_beside:
-                onward.cover = [*map(max, onward.cover, map(self.rel.verb.__contains__, self.rel.words))]
+                both = zip(self.rel.words, onward.cover, strict=True)  # the step beside it accounts for the verb
+                onward.cover = [1.0 if position in self.rel.verb else own for position, own in both]
             gains = sum(map(max, way.cover, onward.cover)) > alone
             if is_open or gains or self._location(use.step) or self._is_statement((*way.steps, use.step)):
                 yield way.then(onward)
