@@ -112,12 +112,8 @@ class Linker:
         """The links of a text's words: exact labels, similar ones, ones near in meaning; else by a last name."""
         lattice = self.lattice(question)
         found = lattice.candidates(self.embedder)
-        entities, others = list[LinkCandidate](), list[LinkCandidate]()
-        for one in found:
-            if one.row.kind == "entity":
-                entities.append(one)
-            elif one.matched == "exact" and one.row.degree:
-                others.append(one)
+        entities = [one for one in found if one.row.kind == "entity"]
+        others = [c for c in found if c not in entities and c.matched == "exact" and c.row.degree]
         links = _links_without_overlap(lattice, entities)
         kinds = {
             start
@@ -155,8 +151,6 @@ class Linker:
         names = [(text, place_of(text, question)) for text, is_type in mentions or () if not is_type]
         for start, end in () if names else self.lattice(question).unknown_name_spans():
             names.append((question[start:end], (start, end)))
-        if not names:
-            return ()
         places = [link.mention.place for link in links]
         lost = {
             text: None
@@ -172,8 +166,8 @@ class Linker:
 
         From :data:`THRESHOLD` on, a label has all words of the text, or is a part of it.
         """
-        search = self.search.for_text(text, self.languages)
-        return self._alike_labels(search, Mention(text, 0, len(text)), embedder=self.embedder)[:limit]
+        name = Mention(text, 0, len(text))
+        return self._alike_labels(self.search.for_text(text, self.languages), name, embedder=self.embedder)[:limit]
 
     def _alike_labels(
         self, search: PackedLabels, name: Mention, *, by_words: bool = True, embedder: Embedder | None = None
@@ -198,7 +192,7 @@ class Linker:
         if embedder is not None and asked:
             (nearest,) = search.nearest(embedder.embed([name.text]), limit=_NEAREST)
             hits += [(row, min(cosine, MISTYPED_WORDS), "vector") for row, cosine in nearest]
-        scored = ((row, own * (1.0 if row.role == "label" else ALTERNATIVE), how) for row, own, how in hits)
+        scored = ((row, own if row.role == "label" else own * ALTERNATIVE, how) for row, own, how in hits)
         found = dict[str, LinkedEntity]()
         for row, score, how in sorted(scored, key=self._by_likeness):
             entity = LinkedEntity(IRI(row.iri), row.text, round(score, 4), row.kind, how, name, degree=row.degree)

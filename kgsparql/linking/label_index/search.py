@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgsparql.dataclasses import frozen
 from kgsparql.linking.words import STOP_WORDS, stem, words
 from kgsparql.rdf.terms import normalised
-from kgsparql.rdf.vocabulary import Naming
+from kgsparql.rdf.vocabulary import Naming, is_wikibase_item
 
 Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
@@ -30,7 +30,7 @@ def silent(what: str, done: int, total: int | None) -> None:
 
 MAX_TEXT_CHARACTERS = 300
 MAX_DEGREE = 10_001
-RECIPE = "labels-18"
+RECIPE = "labels-19"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
 _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
@@ -128,11 +128,15 @@ class Vocabulary:
 
 
 def type_stems(row: LabelRow) -> list[str]:
-    """Return the stems of a short class or predicate label; of `location.location.time_zones`, of the last part."""
+    """Return the stems of a short class or predicate label; of `location.location.time_zones`, of the last part.
+
+    In an item of a Wikibase a word with a capital is a name: `province of Iran`.
+    """
     if row.kind == "entity" or row.role == "alternative":
         return []
     key = normalised(row.text.rsplit(".", 1)[-1]) if row.role == "derived" else row.key
-    content = [word for word in words(key) if word not in STOP_WORDS["en"]]
+    is_item = is_wikibase_item(row.iri)
+    content = [w for w in words(key) if w not in STOP_WORDS["en"] and (w in row.text or not is_item)]
     return [stem(word) for word in content] if len(content) <= _MAX_TYPE_WORDS else []
 
 
