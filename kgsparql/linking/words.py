@@ -294,10 +294,10 @@ def stem(word: str) -> str:
 def inflections(word: str) -> tuple[str, ...]:
     """Other forms that an English word may have, some of which are no words: for a look into a vocabulary.
 
-    >>> inflections("movies"), inflections("city")
-    (('movy', 'movys', 'movyed', 'movying', 'movie'), ('citys', 'cityed', 'citying', 'citie', 'cities'))
+    >>> inflections("movies"), inflections("car")
+    (('movy', 'movys', 'movyed', 'movying', 'movie'), ('cars',))
     """
-    if len(word) < 4 or not word.isascii() or not word.isalpha():
+    if len(word) < _SHORTEST_NOUN or not word.isascii() or not word.isalpha():
         return ()
     base = stem(word)
     forms = [base, f"{base}s", f"{base}ed", f"{base}ing", word[:-1], f"{word}s", f"{word}es"]

@@ -195,13 +195,12 @@ class Restricting(NamedWords):
         return comparison and Quantity(comparison, other.chunks[-1])
 
     def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
-        """Films called Jaws, with the word Love in their name: those with a text in their names."""
+        """Films called Jaws: those with a text in their names."""
         naming = self.lexicon.naming_words
         is_called = bool(said.verb) and not said.preposition and all(self.texts[p] in naming for p in said.verb)
-        is_part = said.light == "have" and len(phrase.chunks) > 1 and phrase.chunks[0].text in self.lexicon.word_nouns
-        if given.items is None or not phrase.chunks or not (is_called or is_part):
+        chunks = phrase.chunks
+        if given.items is None or not chunks or not is_called:
             return None
-        chunks = phrase.chunks[1:] if is_part else phrase.chunks
         text = " ".join(self.chunked.raw[position] for position in range(chunks[0].start, chunks[-1].end))
         return [given.kept(a.Named(given.items, text), 1.0)]
 

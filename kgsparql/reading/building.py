@@ -208,13 +208,14 @@ class Builders:
 
     def quantity(self, found: Labels) -> Quantity:
         """Make a quantity of a number and how it compares."""
-        how: Any = found.one("how").value if "how" in found else "="
+        vague = self.lexicon.several_words.intersection(edge.text for edge in found["number"])
+        how: Any = found.one("how").value if "how" in found else ">=" if vague else "="
         comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
         place: Any = None if "place" not in found else how if "how" in found else "CONTAINS"
         edges = [value for _, value in found.order if isinstance(value, Edge)]
         positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
         half = found.one("half")
-        value = Chunk(half.start, half.end, half.text, number=Decimal(50)) if half else found.one("number").value
+        value = Chunk(half.start, half.end, half.text, number=Decimal(50)) if half else _as_chunks(found["number"])[0]
         if "unit" in found and not value.unit:
             value = replace(value, unit=found.one("unit").text)
         return Quantity(comparison, value, positions, "is_of_value" in found, bool(half) or "is_share" in found, place)

@@ -189,7 +189,7 @@ class ValueFinder:
     def _is_counting(self, start: int, end: int) -> bool:
         """Tell whether a word counts what follows, or is compared with: ``one`` may be a pronoun."""
         own, after = self.language, self.texts[end : end + 1]
-        is_counting = bool(after) and after[0] not in own.function_words - own.or_words
+        is_counting = bool(after) and after[0] not in own.function_words - own.or_words - own.distinct_words
         is_after = start > 0 and self.texts[start - 1] in own.prepositions | own.be_forms | own.range_words
         is_first = self.texts[start - 1] in own.between_words and bool(own.range_words & {*after})  # one of one and two
         is_number = is_first or self.texts[start] not in own.dummies
