@@ -359,7 +359,7 @@ _SYNONYMS = {
         identifier identifiers; create creates created creator creators; operate operates operated operator operators;
         inhabitant inhabitants population; earn earns earned salary wage wages; shop shops store stores; country
         countries nation nations; weight weights weigh weighs weighed weighing mass; altitude elevation; expire expires
-        expired expiry expiration; consume consumes consumed consumption
+        expired expiry expiration; consume consumes consumed consumption; destination dest dst; source src
     """.split(";")
     for word in group.split()
 }

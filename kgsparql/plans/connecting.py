@@ -273,8 +273,9 @@ class _Search:
         if self.texts and len(way.left) == len(self.texts) and max(way.cover) < _W.least_cover and way.hinted < NEAR:
             return False
         cover = sum(way.cover) / len(way.cover) if way.cover else _W.unnamed + max(map(self._location, way.steps))
-        joining = self.fit.text(way.steps[-1 if self.rel.role != "prep" else 0].predicate).split()
-        is_joined = self.rel.preposition != "of" and self.rel.preposition in joining
+        joint, names = self.rel.preposition, [*map(self.fit.text, way.path.predicates)]
+        is_joined = joint != "of" and joint in names[0 if self.rel.role == "prep" else -1].split()
+        is_joined |= any(self.fit.says(joint, name) for name in names)  # from, of a source
         way.score = cover + _W.joined * is_joined + way.direction + _W.hinted * way.hinted + _W.share * way.share
         way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
         way.score -= _W.half * (way.steps in self.halves)  # the verb names the other end of the statement, too

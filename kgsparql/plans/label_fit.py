@@ -117,7 +117,8 @@ class LabelFit:
         if self.is_other_end(word, label):
             return _W.other_end
         names = (*own, *label.split())
-        if len(word) > 4 and any(len(one) > 4 and (one.startswith(word[:-1]) or word.startswith(one)) for one in names):
+        starts = word[:-1], self.lexicon.shortened.get(word, word)  # destairport: a destination
+        if len(word) > 4 and any(len(one) > 4 and (one.startswith(starts) or word.startswith(one)) for one in names):
             return SAME
         act, bare = tuple(self.lexicon.act_suffixes), stem(said)  # a trial that is completed has a completion date
         if len(bare) > 4 and any(one.startswith(bare) and one.endswith(act) for one in label.split()):

@@ -45,7 +45,7 @@ class NamedWords:
         light: AbstractSet[str] = self.lexicon.fillers
         if not (said.is_passive or said.preposition):
             acting = {*self.connector.at(said.verb)} - self.lexicon.have_forms
-            light = self.lexicon.fillers - {text for text in acting if self.view.predicates_called([text])}
+            light = light - {text for text in acting if self.view.predicates_called([text])}
         light = light | self.lexicon.prepositions if len(said.verb) > 1 else light  # level of training
         return tuple(p for p in said.verb if self.texts[p] not in light)
 

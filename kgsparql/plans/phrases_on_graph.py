@@ -140,7 +140,7 @@ class Phrases(NamedWords):
         if head.number is not None and not head.entities:
             return [Denotation(a.Items((Literal(str(head.number)),)))]
         positions = self.positions(chunks)
-        if phrase.asked and positions and all(self.texts[p] in self.lexicon.place_nouns for p in positions):
+        if phrase.asked and positions and self.lexicon.place_nouns.issuperset(self.connector.at(positions)):
             return [Denotation(None, asked="where")]  # `which places`: where
         is_counted = self._is_counted(phrase)
         is_asked = phrase.asked in {"what", "which", "how"} or is_counted
@@ -202,7 +202,7 @@ class Phrases(NamedWords):
     def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
         positions = self.positions(phrase.chunks)
-        if positions and all(self.texts[position] in self.lexicon.identity_nouns for position in positions):
+        if positions and self.lexicon.identity_nouns.issuperset(self.connector.at(positions)):
             return self._names_of(positions, self.denotations(owner))
         if owner.is_both and owner.parts:  # members of both A and B
             shared = self._of(phrase, owner.parts[0])

@@ -58,7 +58,7 @@ class Predicating(NamedWords):
             ]
         if isinstance(other.items, a.Items):
             return self._is_one_of(given, other)
-        if all(self.texts[p] in self.lexicon.light for p in given.head):  # which person is the author
+        if self.lexicon.light.issuperset(self.connector.at(given.head)):  # which person is the author
             return met(given.headless(), [other])
         if not given.asked:  # `a child who is a citizen`: these are citizens, and somebody's children
             return [replace(one, head=given.head) for one in met(given, [other])]

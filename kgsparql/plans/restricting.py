@@ -61,10 +61,10 @@ class Restricting(NamedWords):
             return self.restrict(
                 given, replace(said, verb=(), light="have", preposition="", object=subject, subject=None)
             )
-        is_place = bool(said.verb) and all(self.texts[p] in self.lexicon.place_verbs for p in said.verb)
+        is_place = bool(said.verb) and self.lexicon.place_verbs.issuperset(self.connector.at(said.verb))
         if is_place and (given.classes or given.head or given.asked == "where"):
             said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")
-        if said.object is not None and any(self.texts[p] in self.lexicon.share_verbs for p in said.verb[:1]):
+        if said.object is not None and not self.lexicon.share_verbs.isdisjoint(self.connector.at(said.verb[:1])):
             is_had = said.object.quantity is not None or said.preposition in self.lexicon.by_words
             if not (said.is_passive and is_had):
                 return self._shared(given, said, said.object)
@@ -196,10 +196,8 @@ class Restricting(NamedWords):
 
     def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
         """Films called Jaws: those with a text in their names."""
-        naming = self.lexicon.naming_words
-        is_called = bool(said.verb) and not said.preposition and all(self.texts[p] in naming for p in said.verb)
-        chunks = phrase.chunks
-        if given.items is None or not chunks or not is_called:
+        chunks, verb = phrase.chunks, self.connector.at(said.verb)
+        if not (given.items and chunks and verb and self.lexicon.naming_words.issuperset(verb)) or said.preposition:
             return None
         text = " ".join(self.chunked.raw[position] for position in range(chunks[0].start, chunks[-1].end))
         return [given.kept(a.Named(given.items, text), 1.0)]

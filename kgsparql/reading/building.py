@@ -300,7 +300,7 @@ class Builders:
             one = _said_again(last, value) if isinstance(value, Gapped) and last is not None else value
             if last is not None:
                 branches[-1][-1] = _with_argument(last, one)
-            if one.object is None and one.preposition in self.lexicon.anaphors:
+            if one.object is None and one.preposition in self.lexicon.existence_words:
                 one = replace(one, preposition=place[0], object=place[1])
             if one.preposition in self.lexicon.locatives and one.object is not None:
                 is_moving = one.preposition in self.lexicon.moving

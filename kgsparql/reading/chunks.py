@@ -191,7 +191,7 @@ class _Chunker:
         """Take what the user says that words mean; one that no words name is what the pronouns mean."""
         unnamed = [link for link in links if link.mention.start < 0]
         for at, text in enumerate(self.texts[: self.length]):
-            is_place = text in self.language.anaphors and self.texts[at - 1] not in self.language.be_forms
+            is_place = text in self.language.existence_words and self.texts[at - 1] not in self.language.be_forms
             if len(unnamed) == 1 and (text in self.language.personal_pronouns or (at > 0 and is_place)):
                 self._add_chunk(Chunk(at, at + 1, self.raw[at], (_name_of(unnamed[0]),), is_strong=True))
         for link in links:

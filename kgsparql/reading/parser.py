@@ -193,7 +193,7 @@ class _Reader:
             return False
         if at in self.passed and before in own.locatives and not own.have_forms.isdisjoint(texts):
             return False  # which cities have a museum in them
-        if text in own.anaphors:
+        if text in own.existence_words:
             return 0 < at < self.first_end and own.auxiliaries.isdisjoint((before, after))
         if self.first_end == end:
             return at > 0 and text in own.pronouns and not (text == "it" and after) and before not in own.than_words
