@@ -265,22 +265,23 @@ def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
 
 
 def _values_among(left: Sequence[int], words: Chunked, session: Session) -> list[tuple[int, int, Name]]:
-    """Find the texts of the graph that begin and end with one of some words, the longest first."""
-    texts, spans = words.texts, dict[Literal, range]()
-    for first in left:
-        for last in range(first, min(first + _LONGEST, len(texts))):
-            if last in left and not texts[last].isdecimal():
+    """Find the texts of the graph that begin and end with one of some words, the longest first; `on loan`, too."""
+    texts, spans, own = words.texts, dict[Literal, range](), lexicon()
+    opening = [at for at, text in enumerate(texts[:-1]) if text in own.prepositions | own.particles]
+    for first in (*left, *opening):
+        for last in range(first + (first in opening), min(first + _LONGEST, len(texts))):
+            if (last in left or first in opening) and not texts[last].isdecimal():
                 text = words.text_of(first, last + 1)
-                names = [own.upper() if len(own) < 4 else own.title() for own in countries().get(text.lower(), ())]
-                names += [own.upper() for own in lexicon().sex_of(text.lower()) if len(own) == 1]  # F of female
+                names = [one.upper() if len(one) < 4 else one.title() for one in countries().get(text.lower(), ())]
+                names += [sex.upper() for sex in own.sex_of(text.lower()) if len(sex) == 1]  # F of female
                 one = singular(text)  # librarians: whose job is librarian
                 for form in distinct((text, text.title(), text.lower(), one, one.title(), one.lower(), *names)):
-                    for term in (Literal(form), Literal(form, language=lexicon().language)):
+                    for term in (Literal(form), Literal(form, language=own.language)):
                         spans.setdefault(term, range(first, last + 1))
     for start, end in codes_in(words.question):
         if places := words.positions_between(start, end):
             spans[Literal(words.question[start:end])] = range(places[0], places[-1] + 1)
-    last, function = len(texts) - 1, lexicon().function_words
+    last, function = len(texts) - 1, own.function_words
     numbers = {  # that count nothing: `the code 211`
         Literal(text): range(at, at + 1)
         for at, text in enumerate(texts)

@@ -162,9 +162,15 @@ def _read_in_time(asked: Form, planner: _Plans, in_time: TimePlanner) -> _ReadOt
         rest = asked if said.kind == "age" else read_question(read)
         plain = planner(rest).plan()
         made = in_time.age(said, asked) if rest is asked else in_time.at(plain, rest, told)
-        flags = (own for own in parts_of(plain.plan, a.Where) if getattr(own.measure, "kind", "") == "text")
-        if made is None and said.kind == "now" and {d.code for d in plain.doubts} <= {"predicate"} and any(flags):
-            made = plain  # still open
+        flags = [own for own in parts_of(plain.plan, a.Where) if getattr(own.measure, "kind", "") == "text"]
+        states = [own for own in parts_of(plain.plan, a.Items) if all(isinstance(one, Literal) for one in own.terms)]
+        if (
+            made is None
+            and said.kind == "now"
+            and {d.code for d in plain.doubts} <= {"predicate"}
+            and (flags or states)
+        ):
+            made = plain  # still open, still on loan
         if made is not None:
             return replace(rest, is_definition=False), made
     return None

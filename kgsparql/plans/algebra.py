@@ -219,6 +219,13 @@ class Retired:
 
 
 @frozen
+class Unknown:
+    """The items of a set that say nothing: a text such as `unknown`, or a node of which nothing is said."""
+
+    items: ItemSet
+
+
+@frozen
 class Held:
     """What a path leads to by facts that held at some time: by a predicate whose facts have dates, or over a node.
 
@@ -433,6 +440,7 @@ ItemSet: TypeAlias = (
     | Current
     | Retired
     | Once
+    | Unknown
     | Held
     | Beside
     | Times

@@ -76,6 +76,7 @@ _OPERATIONS = """
     set current Current set
     set retired Retired set
     set once Once set
+    set unknown Unknown set
     set held Held set path dates whole whole whole whole set?
     set beside Beside facts order-of-times facts
     set times Times facts moment

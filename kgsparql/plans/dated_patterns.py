@@ -1,4 +1,4 @@
-"""Patterns of facts with dates: which held at some time, when they began and were over, how long they lasted.
+"""Patterns of facts with dates: which held at some time, when they began, how long they lasted.
 
 Dates are compared by days, as numbers such as 20090131. A year alone begins with its first day and is over with its
 last one. What is not known, or no date, excludes nothing that the other end does not.
@@ -6,9 +6,10 @@ last one. What is not known, or no date, excludes nothing that the other end doe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
@@ -22,6 +23,7 @@ from kgsparql.rdf.vocabulary import (
     PRECISION,
     PREFERRED_RANK,
     RANK,
+    RDF_TYPE,
     REIFIES,
     STATEMENT_PARTS,
     qualifier_value,
@@ -29,6 +31,7 @@ from kgsparql.rdf.vocabulary import (
     statement_value,
 )
 from kgsparql.schema.dating import ITSELF
+from kgsparql.schema.patterns import patterns
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _LAST_DAYS = (("^(-?[0-9]{4,})$", "$1-12"), ("^(-?[0-9]{4,}-[0-9]{2})$", "$1-31"))
@@ -69,9 +72,16 @@ class Compiler(Protocol):
         ...
 
 
-def dated(to: Compiler, items: a.Held | a.Beside | a.Times, x: Variable) -> Group:
-    """What facts with dates lead to, or their dates."""
+def dated(to: Compiler, items: Any, x: Variable) -> Group:
+    """What facts with dates lead to, or their dates; what is not known."""
     match items:
+        case a.Unknown(inner):
+            nameless = apply("||", apply("isBlank", x), apply("CONTAINS", apply("STR", x), "/.well-known/genid/"))
+            said = (g.Fact(x, by := to.new("p"), to.new("i")), filter_by("!", apply("sameTerm", by, RDF_TYPE)))
+            texts = "|".join(map(re.escape, sorted(patterns()["nothing"])))
+            is_nothing = filter_by("REGEX", apply("LCASE", apply("STR", x)), f"^({texts})$")
+            arms = (g.Filter(nameless), g.NotExists(said)), (is_nothing,)
+            return (g.Union(tuple((*to.members(inner, x), *arm) for arm in arms)),)
         case a.Held():
             return facts_at(to, items, x)[0]
         case a.Beside():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import filterfalse
+from typing import Any, NamedTuple
 from typing import Literal as OneOf
-from typing import NamedTuple
 
 from kgsparql.dataclasses import dataclass, frozen, replace
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.type_check import mapped, terms_in
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, distinct
@@ -106,6 +106,17 @@ class Denotation:
     def kept(self, items: a.ItemSet, fit: float = 0.0, *how: Match) -> Denotation:
         """The same, restricted by what words were taken for; these fit so well."""
         return replace(self, items=items, score=self.score + fit, how=(*self.how, *how))
+
+    def of_known(self) -> Denotation:
+        """The same, of what has something that which has something known: no unknown founder."""
+
+        def of(part: Any) -> Any:
+            if not isinstance(part, a.Has) or part.to is not None:
+                return part
+            led_to = a.Ends(part.items, part.path)
+            return replace(part, to=a.Minus(led_to, a.Unknown(led_to)))
+
+        return replace(self, items=self.items and mapped(self.items, of))
 
     def headless(self) -> Denotation:
         """The same, without the noun that a predicate must account for."""

@@ -20,8 +20,9 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import UNITS, kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
-from kgsparql.rdf.literals import MIDNIGHT, literal_kind
+from kgsparql.rdf.literals import MIDNIGHT, literal_kind, unit
 from kgsparql.rdf.terms import IRI, XSD, Literal, Term
+from kgsparql.schema.amounts import Amounts
 
 NUMBER = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$"
 """A text that is a number."""
@@ -280,6 +281,16 @@ def is_read(value: Expression, kind: a.Kind) -> Expression:
     if kind in READ_PATTERNS:
         return apply("REGEX", apply("STR", value), READ_PATTERNS[kind])
     return apply("isNumeric", key_of(value, kind))
+
+
+def in_one_unit(amounts: Amounts, value: Expression, its: Variable, asked: str) -> tuple[Expression, Expression]:
+    """What a value is in one unit, and whether that is known; an amount of time may be written as a duration, too."""
+    key, is_known = amounts.in_one_unit(value, its, asked)
+    into = unit(asked or amounts.sign)
+    if into.kind != unit("s").kind:
+        return key, is_known
+    is_such, size = is_read(value, "duration"), decimal(into.factor)
+    return apply("IF", is_such, apply("/", key_of(value, "duration"), size), key), apply("||", is_such, is_known)
 
 
 def _part_pattern(sign: str) -> str:

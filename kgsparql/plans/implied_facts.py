@@ -92,7 +92,9 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
     for at, own in enumerate(facts):
         for step in [step for step in own if step.direction == "forward" and step.predicate in of.valued]:
             places.append((at, step))
-            to_value = (g.Fact(x, step.predicate, node), g.Fact(node, of.valued[step.predicate], value))
+            by = of.valued[step.predicate]
+            then = tuple(after for one in by for after in of.valued.get(one, ()))
+            to_value = (g.Fact(x, step.predicate, node), g.OneOfPredicates(node, by, value, then=then))
             selects.append(g.Select((x, value), (some[at], *to_value), limit=MOST_OF_EACH))
             for item, told in own.pop(step).items():
                 if texts := {end for end in told if isinstance(end, Literal)}:

@@ -124,7 +124,7 @@ class Phrases(NamedWords):
 
     # --- the phrase itself
 
-    def _unrestricted(self, phrase: NounPhrase) -> list[Denotation]:
+    def _unrestricted(self, phrase: NounPhrase) -> list[Denotation]:  # noqa: PLR0912 - one a form
         chunks, of = phrase.chunks, phrase.of
         if phrase.parts:
             return self._joined(phrase)
@@ -134,6 +134,9 @@ class Phrases(NamedWords):
             return self._of(phrase, of)
         if len(chunks) > 1 and (chunks[-1].text.lower() in self.lexicon.empty_nouns or self._are_one(*chunks[-2:])):
             return self._unrestricted(replace(phrase, chunks=chunks[:-1]))  # `laureate items`, `hot spiciness`
+        match chunks:
+            case (*before, Chunk(classes=(_, *_)) as noun, Chunk(entities=(Name(Literal()), *_)) as text):
+                phrase = replace(phrase, chunks=(*before, text, noun))  # editions on loan
         head = phrase.head
         if head is None:
             return [Denotation(None, asked=phrase.asked)]

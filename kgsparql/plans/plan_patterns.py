@@ -18,6 +18,7 @@ from kgsparql.plans.expressions import (
     decimal,
     distinct_values,
     each_of,
+    in_one_unit,
     is_instant,
     is_read,
     key_of,
@@ -80,9 +81,10 @@ class PlanCompiler:
     def unread(self, measure: a.Value) -> Group:
         """Patterns of what a value of ``?answer`` should be read from and cannot: ``?value``, the literal."""
         amounts, unit = self._amounts_at(measure), self.new("u")
-        is_such = is_read(VALUE, measure.kind) if amounts is None else amounts.in_one_unit(VALUE, unit, measure.unit)[1]
-        is_known = apply("COALESCE", is_such, False)  # an error is a no
-        left_out = apply("&&", apply("isLiteral", VALUE), apply("!", is_known))
+        is_such = (
+            is_read(VALUE, measure.kind) if amounts is None else in_one_unit(amounts, VALUE, unit, measure.unit)[1]
+        )
+        left_out = apply("&&", apply("isLiteral", VALUE), apply("!", apply("COALESCE", is_such, False)))  # no error
         return (*self.along(ITEM, measure.path, VALUE, (), None if amounts is None else unit), g.Filter(left_out))
 
     # --- sets
@@ -129,7 +131,7 @@ class PlanCompiler:
                 with self.unseen():
                     left_out = g.Without(self.members(without, x))
                 return (*self.members(inner, x), left_out)
-            case a.Held() | a.Beside() | a.Times():
+            case a.Held() | a.Beside() | a.Times() | a.Unknown():
                 return dated(self, items, x)
             case a.Current() | a.Retired() | a.Once():
                 return self._kept_of(items, x)
@@ -254,12 +256,14 @@ class PlanCompiler:
             return (*self._or_above(subject, near), *stated, *self._or_above(far, kind))
         amounts = vocabulary.amounts.get(by) if is_last else None
         beside = () if amounts is None or (unit is None and self.facts is None) else amounts.beside
-        if is_last and (value := vocabulary.valued.get(by)) is not None:
+        if is_last and (values := vocabulary.valued.get(by)):
             node = self.new("i")
-            through: Group = (self.fact(subject, by, node), self.fact(node, value, far))
+            of_it = (g.Optional(self.any_of(node, beside, unit or self.new("u"))),) if beside else ()
+            nodes = [one for one in values if one in vocabulary.valued]  # which lead to another node
+            arms = tuple((*self.any_of(node, (one,), far), *of_it) for one in values if one not in nodes)
+            arms += tuple(self._said_of(node, far, Step(one), is_last, unit) for one in nodes)
+            through: Group = (self.fact(subject, by, node), *(arms[0] if len(arms) == 1 else (g.Union(arms),)))
             through += of_best_rank(subject, by, node, self.new("i")) if claim_kind(by) else ()
-            if beside:
-                through += (g.Optional(self.any_of(node, beside, unit or self.new("u"))),)
             stated = (*self.any_of(subject, (by,), far), filter_by("isLiteral", far))
             return (g.Union((through, stated)),)
         if by in vocabulary.joined:
@@ -379,7 +383,7 @@ class PlanCompiler:
         else:
             along = self.along(x, path, value, (*holders,), asked)
         if amounts is not None:
-            key, is_known = amounts.in_one_unit(value, unit, measure.unit)
+            key, is_known = in_one_unit(amounts, value, unit, measure.unit)
             return Measured((*along, g.Filter(is_known)), key, key, (*holders,))
         key = key_of(value, kind)
         read: Group = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
@@ -459,11 +463,11 @@ class PlanCompiler:
                 raise PlanError("a number over a set is needed, and this is what each item has")
 
     def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> Measured:
-        x, value = self.new("i"), self.new("v")
+        x, value, number = self.new("i"), self.new("v"), self.new("n")
         of = g.Aggregate(AGGREGATES[summary], value)
         found, members = self.measured(measure, x, items), self.members(items, x)
         if is_of_members(a.SummaryOf(summary, items, measure)) and self.group is not None:
-            number, key = self.new("n"), self.group[2]
+            key = self.group[2]
             each = distinct_values((key, x), value, found, members)
             some = each_of(key, number, of, (each,))
             return Measured((g.Optional((some,)),), number, number)
@@ -472,7 +476,6 @@ class PlanCompiler:
             head, order = ((value, found.value), (key, found.key)), ((found.key, summary == "max"),)
             return Measured((g.Select(head, (*members, *found.group), order=order, limit=1),), value, key)
         rows = distinct_values((x,), value, found, members)
-        number = self.new("n")
         if summary == "sum":
             return Measured((g.Select(((number, of),), (rows,)),), number, number)
         known = self.new("k")  # the average of nothing is nothing, not 0

@@ -105,8 +105,11 @@ class Predicating(NamedWords):
         )
         if is_among and are_many and (below := [*self._below(given, other)]):  # which concepts are metals: such
             return met(given, below)
+        is_text = (
+            not any(isinstance(one, IRI) for one in other.items.terms) if isinstance(other.items, a.Items) else False
+        )
         are_kinds = self.view.is_ontology and self.question.asks != "ask"  # toppings of a pizza are kinds of vegetable
-        if is_among or not (given.is_free or given.is_named or given.classes or are_kinds):
+        if is_among or not (given.is_free or given.is_named or given.classes or are_kinds or is_text):
             return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
         found = [one.leaving_out(given.head) for one in met(given.headless(), [*self._below(given, other)])]
         if given.head or given.classes:

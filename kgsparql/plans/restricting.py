@@ -331,6 +331,8 @@ class Restricting(NamedWords):
         given = self.role_set(given, said) or given  # which actors: whoever is one of some film
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
+            if not self.lexicon.knowing.isdisjoint(self.texts):
+                one = one.of_known()  # noqa: PLW2901
             if (denied := self.predicating.denied(one)) is not None:
                 found.append(denied)
                 continue

@@ -252,7 +252,7 @@ class _Reader:
     def _relation_sizes(self) -> dict[IRI, int]:
         """Tell how many facts each relation has, in all the ways in which it is stated."""
         of, counts = self._vocabulary, Counter(self._counts)
-        unsaid = UNWALKED | {*self.graph.naming.labels, *of.valued.values()} | roles_without_meaning(of.joined)
+        unsaid = UNWALKED | {*self.graph.naming.labels, *chain(*of.valued.values())} | roles_without_meaning(of.joined)
         found = {one: counts[one] for one in (*counts, *of.restricted) if one not in unsaid}
         for one, ways in of.relations.items():
             found[one] = sum(counts[own] for own in {one, *(way.predicate for way in ways)})
@@ -268,7 +268,7 @@ class _Reader:
         for node in of.joined.get(one, ()):
             yield "node of class {} by {} and {}".format(*map(self._term, (node.kind, node.start, node.end)))
         if one in of.valued:
-            yield f"node with the value by {self._term(of.valued[one])}"
+            yield f"node with the value by {' or '.join(map(self._term, of.valued[one]))}"
         if one in of.restricted:
             yield "restrictions of classes"
         if of.may_repeat(Step(one), is_within=True):

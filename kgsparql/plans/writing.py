@@ -206,7 +206,9 @@ class Writer:
                 return reduce(reached, self.relations(path), said)
             case a.Both(sets) | a.Either(sets):
                 return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
-            case a.Held() | a.Beside() | a.Times() | a.Top(measure=a.When()) | a.Minus(a.Held() | a.Beside()):
+            case a.Held() | a.Beside() | a.Times() | a.Top(measure=a.When()):
+                return self._facts_phrase(items)
+            case a.Minus(a.Held() | a.Beside()) | a.Minus(_, a.Unknown()):
                 return self._facts_phrase(items)
             case a.Minus(inner, without):
                 return minus(self.phrase(inner), self.phrase(without))
@@ -254,6 +256,8 @@ class Writer:
             case a.Held(start, path, to=to):
                 found = self.phrase(a.Ends(start, path) if to is None else a.Both((a.Ends(start, path), to)))
                 return _at_time(found, said) if (said := _time_of(items)) else found
+            case a.Minus(_, a.Unknown()):
+                return names(["anything that is known"])
             case a.Minus(a.Held() as past, a.Held()):
                 return _at_time(self.phrase(past.ends), "before, and not today")
             case a.Where(a.Where(a.Held() as facts, _, _, Literal() as low), _, _, Literal() as high):

@@ -263,7 +263,7 @@ class _Chunker:
         is_said = is_joined or self.read.is_capital(end - 1)
         ends_badly = own[-1] in language.prepositions | language.determiners and not is_said
         openers = language.determiners | language.auxiliaries | language.prepositions
-        begins_badly = own[0] in openers and not self.raw[start][0].isupper()
+        begins_badly = own[0] in openers and not (self.raw[start][0].isupper() or (start, end) in self.values)
         return (ends_badly or begins_badly) and len(own) < _VARIED
 
     def _is_word(self, position: int) -> bool:

@@ -268,7 +268,7 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
     names = session.labels(around, in_grace=False) if asks_who else {}
     jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in roots_of([name])]
     texts = session.vocabulary.valued  # of descriptions that are nodes
-    walks = [Walk(start, PropertyPath((Step(p), Step(texts[p])))) for p in DESCRIPTIONS if p in texts]
+    walks = [Walk(start, PropertyPath((Step(p), Step(texts[p][0])))) for p in DESCRIPTIONS if p in texts]
     walks += [Walk(start, Step(p).path) for p in (*jobs, *DESCRIPTIONS, *_KINDS)]
 
     def for_reader(ends: Sequence[Term]) -> list[Term]:

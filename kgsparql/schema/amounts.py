@@ -15,7 +15,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Aggregate, Apply, Expression, Variable, variables
 from kgsparql.rdf.literals import NUMBERS, OF_RDF, sign_of, unit
-from kgsparql.rdf.terms import IRI, XSD, Literal, Term, name_words, whole_number
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term, distinct, name_words, whole_number
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE
 from kgsparql.schema.dating import Joined
 from kgsparql.schema.patterns import patterns
@@ -57,7 +57,8 @@ class Amounts:
         for name, sign in self.signs.items() or (("", self.sign),):
             one, is_it, slope = number, Apply("=", (own, Literal(name))), unit(sign).factor / into.factor
             if slope != 1:
-                one = Apply("*", (one, _decimal_literal(slope)))
+                is_part = into.factor % unit(sign).factor == 0  # a minute of an hour: 1 / 60 has no end
+                one = Apply("/" if is_part else "*", (one, _decimal_literal(1 / slope if is_part else slope)))
             if added := unit(sign).added * slope - into.added:
                 one = Apply("+", (one, _decimal_literal(added)))
             of_all = Apply("IF", (is_it, one, of_all)) if self.signs else one
@@ -91,12 +92,12 @@ class _Beside:
     value: IRI | None = None
 
 
-def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI]]:
+def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, tuple[IRI, ...]]]:
     """Read which predicates lead to numbers with units.
 
-    :return: the amounts; and of the predicates that lead to nodes for an amount, the one from there to the number.
+    :return: the amounts; and of the predicates that lead to nodes for an amount, those from there to the number.
     """
-    seen, found, x, y, node = [*_seen_predicates(graph)], dict[IRI, Amounts](), *variables("x y node")
+    seen, found, x, y, node, near = [*_seen_predicates(graph)], dict[IRI, Amounts](), *variables("x y node near")
     most = _ASKED if graph.is_remote else None
     for one in islice((one for one in seen if one.is_text or (one.datatype and not OF_RDF.match(one.datatype))), most):
         said = _counted_units(graph, (g.Fact(x, one.predicate, y),), y, _unit_of(y, is_text=one.is_text))
@@ -111,16 +112,21 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, IRI
         if isinstance(predicate := own["x"], IRI):  # the unit of all its numbers
             found[predicate] = Amounts(unit_text(own["y"]), {}, is_mixed=False)
     beside = [pair for by in to_units for pair in _units_beside(graph, by, numbers)][:most]
+    beside += [own for pair in beside for own in _over_nodes(graph, pair)]
+    valued = dict[IRI, tuple[IRI, ...]]()
     for pair in beside:
-        led = g.Fact(x, pair.of, node) if pair.value else g.Fact(node, pair.of, x)
-        ways = tuple(other.by for other in beside if other.of == pair.of)
-        said = _counted_units(graph, (led, g.OneOfPredicates(node, ways, y)), node, y)
-        if are_texts := pair.of in texts:  # as well
-            literals = (g.Fact(x, pair.of, y), g.Filter(Apply("isLiteral", (y,))))
+        valued |= {pair.of: distinct((*valued.get(pair.of, ()), pair.value))} if pair.value else {}
+    for of in distinct(pair.of for pair in beside):
+        ways = distinct(pair.by for pair in beside if pair.of == of)
+        leds: list[g.Group] = [(g.Fact(x, of, node),) if of in valued else (g.Fact(node, of, x),)]
+        leds += [(g.Fact(x, of, near), g.Fact(near, by, node)) for by in valued.get(of, ()) if by in valued]
+        said = [own for led in leds for own in _counted_units(graph, (*led, g.OneOfPredicates(node, ways, y)), node, y)]
+        if are_texts := of in texts:  # as well
+            literals = (g.Fact(x, of, y), g.Filter(Apply("isLiteral", (y,))))
             said += _counted_units(graph, literals, y, _unit_of(y, is_text=True))
         if (amounts := _amounts_in(graph, said, beside=ways)) is not None:
-            found[pair.of] = replace(amounts, is_text=are_texts)
-    return found, {pair.of: pair.value for pair in beside if pair.value}
+            found[of] = replace(amounts, is_text=are_texts)
+    return found, valued
 
 
 def amounts_observed(
@@ -193,6 +199,15 @@ def _units_beside(graph: KnowledgeGraph, by: IRI, numbers: set[IRI]) -> Iterator
             yield from (_Beside(by, way, one) for way in to_nodes)
         elif own <= {*name_words(one)} if own else len(beside) == 1:
             yield _Beside(by, one)
+
+
+def _over_nodes(graph: KnowledgeGraph, pair: _Beside) -> Iterator[_Beside]:
+    """Yield the predicates that lead to the node of an amount over another node: `mass`, then `quantity value`."""
+    x, p, node, y = variables("x p node y")
+    if pair.value and pair.of.value in patterns()["amount"]:
+        led = (g.Fact(x, p, node), g.Fact(node, pair.of, y), g.Fact(y, pair.by, Variable("unit")))
+        for one in g.found(graph, "through", (p,), led, distinct=True, limit=_UNITS):
+            yield _Beside(pair.by, cast("IRI", one["p"]), pair.of)
 
 
 def _counted_units(graph: KnowledgeGraph, group: g.Group, x: Variable, of: Expression) -> list[tuple[Term, int]]:

@@ -171,7 +171,7 @@ def _are_without_words(nodes: Iterable[Term]) -> bool:
     return all(found) and (not found or not all(one[1].isdecimal() for one in found if one))
 
 
-def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
+def value_nodes(graph: KnowledgeGraph) -> dict[IRI, tuple[IRI, ...]]:
     """Find the predicates that lead to nodes which stand for a value, each with the one that leads to the value.
 
     Such a node has one value, and nothing else: with a unit, it is more than a number. A note is its text, whoever says
@@ -184,11 +184,11 @@ def value_nodes(graph: KnowledgeGraph) -> dict[IRI, IRI]:
         for one in g.found(graph, "to_values", (p,), (some, g.Fact(x, p, node)), distinct=True, limit=_CLASSES):
             nodes = g.Select((node,), (g.Fact(x, one["p"], node),), distinct=True, limit=_NODES)
             if _are_values(g.found(graph, "of_values", (node, q, y), (nodes, g.Fact(node, q, y)), limit=_FACTS), value):
-                found[one["p"]] = value
+                found[one["p"]] = (value,)
     return found
 
 
-def _claims_of(graph: KnowledgeGraph) -> dict[IRI, IRI]:
+def _claims_of(graph: KnowledgeGraph) -> dict[IRI, tuple[IRI, ...]]:
     """Find the predicates to the statements of a Wikibase, where none leads to their values alone."""
     x, p, node, q, y = variables("x p node q y")
     ranked = (
@@ -200,7 +200,7 @@ def _claims_of(graph: KnowledgeGraph) -> dict[IRI, IRI]:
     pairs = [(one["p"], one["q"]) for one in said if claim_kind(one["p"]) == "claim"]
     own = {by: to for by, to in pairs if to == statement_value(by)}
     return {
-        by: to
+        by: (to,)
         for by, to in own.items()
         if not graph.held(frozenset((IRI(by.value.replace("/prop/", "/prop/direct/")),)))
     }

@@ -56,7 +56,7 @@ class GraphVocabulary:
     :param restricted: of an ontology, the predicates that restrictions are on.
     :param stated: those of them that triples have, too.
     :param relations: of predicates, by which other steps what they say is stated: what is below them, and back.
-    :param valued: of predicates that lead to nodes which stand for a value, the one from there to the value.
+    :param valued: of predicates that lead to nodes which stand for a value, those from there to the value.
     :param amounts: what the numbers of predicates are in.
     :param transitive: predicates that are declared to be so.
     :param joined: of classes whose nodes join two things, how these say what a predicate of that name would.
@@ -85,7 +85,7 @@ class GraphVocabulary:
     dated: Mapping[IRI, Dating] = field(default_factory=dict, compare=False)
     has_twins: bool = False
     retired: tuple[tuple[IRI, tuple[IRI | Literal, ...]], ...] = ()
-    valued: Mapping[IRI, IRI] = field(default_factory=dict, compare=False)
+    valued: Mapping[IRI, tuple[IRI, ...]] = field(default_factory=dict, compare=False)
     amounts: Mapping[IRI, Amounts] = field(default_factory=dict, compare=False)
     unread: str = ""
 
