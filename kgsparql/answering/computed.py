@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, product
+from itertools import chain, islice
 from typing import Any
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
@@ -19,7 +19,6 @@ from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import summarised
 from kgsparql.plans.denotation import back
-from kgsparql.plans.expressions import read_as
 from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.running import NO_NUMBER, Computed, run
 from kgsparql.plans.set_profile import Profiler
@@ -29,7 +28,6 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import (
     IRI,
     Literal,
-    Term,
     Triple,
     distinct,
     iris_in,
@@ -143,9 +141,7 @@ def _source_gaps(found: Computed, session: Session) -> Iterator[Gap]:
         in_part = is_in_bounds and found.compared is None  # both are cited where both are in bounds
         several = disputed(session.graph, facts, session.labels.languages, in_part=in_part)
         two = [*several.values()][:2]
-        if two and _is_so_by_each(found, several, session):
-            session.notes.append(f"sources differ, and each leads to this: {'; '.join(two)}", code="sources")
-        elif two:
+        if two:
             yield rival(*two)
 
 
@@ -178,22 +174,6 @@ def _of_one_each(found: Computed, session: Session) -> tuple[Computed, ...]:
                 run_plan(replace(plan, measure=summarised(how, measure, path)), session) for how in ("min", "max")
             )
     return ()
-
-
-def _is_so_by_each(found: Computed, values: Collection[Term], session: Session) -> bool:
-    """Whether one is best, or more than another, by each of several values that are in dispute."""
-    match found.plan:
-        case a.Top(_, a.Value(path, kind), 1) as plan if found.compared is not None and found.compared.next:
-            amounts, worst = session.vocabulary.amounts.get(path.last), found.compared.next[0][1]
-            known = [read_as(one, kind) for one in (worst, *values) if one is not None]
-            if None in known or len(known) <= len(values) or (amounts is not None and amounts.is_mixed):
-                return False
-            first, *others = known
-            return bool(min(others) > first if plan.largest else max(others) < first)
-        case a.Compares(a.SummaryOf() as one, _, a.SummaryOf() as other) as plan:
-            ways = product(*([replace(side, summary=how) for how in ("max", "min")] for side in (one, other)))
-            return len({run_plan(replace(plan, left=left, right=right), session).value for left, right in ways}) == 1
-    return False
 
 
 def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:

@@ -17,7 +17,7 @@ from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.kinds_found import kinds_missed
 from kgsparql.answering.plan_question import common_profiler, predicates_of
 from kgsparql.answering.session import Session
-from kgsparql.answering.unclear_names import SAME_WORD, ambiguous_names, missing_names, partly_joined
+from kgsparql.answering.unclear_names import SAME_WORD, ambiguous_names, missing_names
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.label_index.search import LabelRow
@@ -76,7 +76,7 @@ class _Check:
         else:
             named = {word for gap in names for word in words_of(gap.words)}
             kinds = islice(kinds_missed(self.asked, best, self.steps, session), 1)
-            left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best), *kinds]
+            left = [*self._part_gaps(), *self._operation_gaps(), *names, *kinds]
             left += [*self._word_gaps(named), *self._step_gaps(), *self._pronoun_gaps()]
             left = [*{gap.words or gap.text: gap for gap in left}.values()]  # of one word the last doubt says more
             is_plain = not (self.telling or any(one.preposition for one in self.asked.relations))  # not what is on it

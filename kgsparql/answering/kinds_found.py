@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile, pairwise
+from itertools import dropwhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.words import root, roots_of, stem, words, words_of
+from kgsparql.linking.words import roots_of, stem, words, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.graph_view import A_LIST, KnownGraph
 from kgsparql.plans.type_check import PLACE, parts_of, terms_in
@@ -36,7 +36,7 @@ from kgsparql.rdf.vocabulary import (
     TAXONOMY,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, undated, unsaid
+from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, undated
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.times import times_said
 from kgsparql.schema.patterns import patterns
@@ -93,25 +93,12 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind(kinds, quoted(shown[0]))
     if gap := sort_gap_of(session.question, ends, ending if last.is_forward else (), session):
         yield gap
-    yield from _level_missed(asked, best)
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield other_kind("what somebody does", step, "do")
     yield from _noun_on_the_way(asked, best, steps, session)
-    if _repeats_a_step(asked, best):
-        yield unsaid(steps[0])
     closing, whole, roots = asked.closing, " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield other_kind(closing[0], step)
-
-
-def _level_missed(asked: Form, best: EvidenceItem) -> Iterator[Gap]:
-    """Doubt that what is below something, or above it, was found by other ways than those of a taxonomy."""
-    own, said = asked.language, {asked.read.texts[p] for one in asked.phrases for p in one.kinds}
-    for levels, way in ((own.below_words, "inverse"), (own.above_words, "forward")):
-        level = next(filter(levels.__contains__, said), "")
-        steps = best.property_path.steps if level else ()
-        if not all(step.predicate in TAXONOMY and step.direction == way for step in steps):
-            yield left_out(level)
 
 
 def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
@@ -139,15 +126,6 @@ def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], sess
         ends.append(kinds[-2])
     if noun.isdisjoint(roots_of(ends)) and not noun.isdisjoint(roots_of([*steps, *kinds[1:-1]])):
         yield other_kind(asked.words(asked.noun), quoted(kinds[-1]))
-
-
-def _repeats_a_step(asked: Form, best: EvidenceItem) -> bool:
-    """Whether a step is gone twice, and the question says nothing twice, nor anything like `grandparent`."""
-    steps, texts = best.property_path.steps, [asked.texts[p] for piece in asked.pieces for p in piece]
-    is_again = any(one == other and one.predicate != LIST_REST for one, other in pairwise(steps))
-    owned = asked.owned_nouns(asked.links_from(best.start)) if is_again else []
-    is_far = any(text.startswith(tuple(asked.language.distancing)) for text in texts)
-    return is_again and len(owned) < 2 and len({*map(root, texts)}) == len({*texts}) and not is_far
 
 
 def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Session) -> Iterator[Gap]:
@@ -233,16 +211,7 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     if kinds and are_nodes:  # a node that says who did it, and where
         return other_kind(wanted, quoted(kinds[0]), first)
     is_like = is_said or (nearer[: len(kinds) or 1] < _W.clearly).any()
-    found = said if not is_like else _acts_among(kinds, session) if sort == "agent" and not is_said else []
-    return other_kind(wanted, quoted(found[0]), first) if found else None
-
-
-def _acts_among(kinds: Sequence[str], session: Session) -> list[str]:
-    """Those names of classes that say what a verb of the question does, and nobody: who married is no *marriage*."""
-    verbs = [session.asked.texts[p] for own in session.asked.relations for p in own.verb]
-    doers, stems = tuple(lexicon().agent_suffixes), set(map(stem, verbs))
-    named = (one for one in kinds if roots_of([one]) & roots_of(verbs))
-    return [one for one in named if stem(one) in stems or not one.endswith(doers)]
+    return None if is_like else other_kind(wanted, quoted(said[0]), first)
 
 
 def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:

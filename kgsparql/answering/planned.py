@@ -25,7 +25,7 @@ from kgsparql.exploration.labels import UNKNOWN
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import as_meant, in_unit
-from kgsparql.plans.denotation import Denotation, PlannedReading, ends, named_set
+from kgsparql.plans.denotation import PlannedReading, ends
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.in_time import TimePlanner
 from kgsparql.plans.label_fit import NEAR, LabelFit
@@ -36,7 +36,6 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import kind_of, mapped, parts, parts_of, terms_in
-from kgsparql.rdf.literals import unit
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, first_of, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, RDF_TYPE
@@ -202,24 +201,8 @@ def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherw
         plan = a.SummaryOf("max", plan.start, a.Value(plan.path, "number"))
     made = plan and mapped(plan, partial(in_unit, sign=sign, amounts=session.vocabulary.amounts))
     if reading.doubts or not isinstance(made, a.Number) or kind_of(made)[1] != sign:
-        made = _only_in_unit(reader, rest, sign)
-        return None if made is None else (rest, PlannedReading(made, 1.0))
-    return rest, replace(reading, plan=made)
-
-
-def _only_in_unit(reader: Planner, asked: Form, sign: str) -> a.Number | None:
-    """Read the value in a unit of the one thing that is named, where no more is said than how long it is."""
-    own, chunks = reader.lexicon, [chunk for chunk in asked.read.chunks if chunk.entities]
-    said = {text for at, text in enumerate(asked.texts) if not any(at in chunk.span for chunk in chunks)}
-    said -= own.empty_words | own.how_words | own.amounts | {key.split()[-1] for key in own.measures}
-    if said or len(chunks) != 1:
         return None
-    given, kind = Denotation(named_set(chunks[0].entities[0])), unit(sign).kind
-    adjectives = (word for one in own.comparatives.values() for word in one.measures)
-    options = reader.phrases.measuring.measures(given, (), distinct((kind, *asked.measures, *adjectives)))
-    known = [one for one in options if isinstance(one.measure, a.Value) and unit(one.measure.unit).kind == kind]
-    values = [in_unit(one.measure, sign, reader.view.vocabulary.amounts) for one in known[:1]]
-    return a.SummaryOf("max", given.known, values[0]) if values else None
+    return rest, replace(reading, plan=made)
 
 
 def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedReading | None:

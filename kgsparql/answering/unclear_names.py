@@ -17,7 +17,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, words, words_of
 from kgsparql.rdf.terms import Term, distinct, normalised, printable
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.gaps import Gap, left_out, may_mean, no_name
+from kgsparql.reading.gaps import Gap, may_mean, no_name
 from kgsparql.reading.lexicon import lexicon
 
 _LITTLE_KNOWN = 20
@@ -238,15 +238,3 @@ def ambiguous_gap(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
     told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in distinct(meant)]
     left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
     return may_mean(link.mention.text, *told[:_MEANINGS], *left)
-
-
-def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
-    """Names that the question also gives, and that only some of what the best path leads to has to do with."""
-    on_paths = {term for path in best.paths for term in path.terms}
-    triples = [cited.triple for cited in best.triples]
-    for link in session.links:
-        if link.kind != "entity" or link.term in on_paths:
-            continue
-        beside = {end for t in triples if link.term in (t.subject, t.object) for end in (t.subject, t.object)}
-        if not beside.isdisjoint(best.ends) and not beside.issuperset(best.ends):
-            yield left_out(link.mention.text or link.label, "name")

@@ -41,8 +41,7 @@ class Columns(OnPhrases):
                 made |= {column.name: column} if column else {}
                 left += () if column else self.positions([*noun.chunks, *(noun.of.chunks if noun.of else ())])
                 continue
-            column = self._column_asked(key, noun) if noun.asked else self.counted(key, noun)
-            if column is not None:
+            if (column := self.counted(key, noun)) is not None:
                 made[column.name] = column
                 continue
             if self.is_key(noun, key):
@@ -68,7 +67,7 @@ class Columns(OnPhrases):
             )  # each column is asked for once
             made |= {one.name: one for one in found if one is not None}
             left += positions if is_again or not (any(found) or stands) else ()
-            is_hidden |= any(found) and names_stand and (is_name or self._is_part_of_name(positions))
+            is_hidden |= any(found) and names_stand and is_name
             stood |= stands
         doubts = (*key.doubts, *left_out_at(left))
         if not made:
@@ -121,19 +120,6 @@ class Columns(OnPhrases):
         column = self._of_owner(key, noun, NounPhrase(chunks=(whose,)))
         path = column.measure.path if column and isinstance(column.measure, a.Value) else None
         return column if path and all(step.is_forward for step in path.steps) else None
-
-    def _is_part_of_name(self, positions: Sequence[int]) -> bool:
-        """Whether it is a part of what persons are called: their first names."""
-        *before, last = ("", *self.connector.at(positions))
-        return last in self.lexicon.identity_nouns and not self.lexicon.naming_adjectives.isdisjoint(before[-1:])
-
-    def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
-        """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
-        for one in self.phrases.settled(asked)[:1]:
-            uses = (use for use in self.view.uses(key.known) if one.how and use.path == one.path)
-            if not one.doubts and (use := first_of(uses)) is not None:
-                return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
-        return None
 
     def counted(self, key: Denotation, noun: NounPhrase) -> a.Column | None:
         """How many of something each of the items has, as a column: `the number of concerts`."""

@@ -144,7 +144,7 @@ class _Search:
         likely = sorted(filter(self._is_likely, found), key=lambda o: (not self.wanted.is_at(o.last), o.order()))[:most]
         yield from self.wanted.look_for([(way.last, ends(self.items, way.path)) for way in likely])
         fitting = [*filter(self._leads_to_wanted, likely)]
-        have, turned = self._turn_what_is_turned(fitting) if self.called else set[Step](), set[Step]()
+        have, turned = set[Step](), set[Step]()
         self.direct = {way.steps for way in likely if way.is_direct()}
         for way in fitting:
             have.update(way.named if self._is_found(way) else ())
@@ -277,7 +277,7 @@ class _Search:
         is_joined = joint != "of" and joint in names[0 if self.rel.role == "prep" else -1].split()
         is_joined |= any(self.fit.says(joint, name) for name in names)  # from, of a source
         way.score = cover + _W.joined * is_joined + way.direction + _W.hinted * way.hinted + _W.share * way.share
-        way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
+        way.score -= self._cost_of_silence(way) + self._cost_of_head(way)
         way.score -= _W.half * (way.steps in self.halves)  # the verb names the other end of the statement, too
         if self.called and self.called.isdisjoint(step.predicate for step in way.steps):
             way.score -= _W.otherwise_called
@@ -376,24 +376,6 @@ class _Search:
         last = max(self.fit.with_classes(head, self.fit.phrase(head, way.steps[-1].predicate), way.last.classes))
         most = max(max(self.fit.phrase(head, step.predicate)) for step in way.steps)
         return _W.head if last < max(NEAR, most - _W.head_margin) else 0.0
-
-    def _cost_of_persons(self, use: PredicateUse) -> float:
-        """What it costs that `who` leads to what is no person, where the graph says what is one."""
-        if self.kind != "agent" or not use.classes:
-            return 0.0
-        kinds = self.view.profiler.with_broader(use.classes)
-        return _W.no_person if self.fit.roots_of(kinds).isdisjoint(roots_of(self.lexicon.persons)) else 0.0
-
-    def _turn_what_is_turned(self, found: Sequence[PathFit]) -> set[Step]:
-        """Count against steps that they lead back what is named, and return them: Lima is no *place* of Peru."""
-        single = [way for way in found if len(way.steps) == 1]
-        called = [way for way in single if way.steps[0].predicate in self.called]
-        turned = [set(way.last.ends) for way in called if way.direction <= _W.against_role]
-        steps = {way.steps[0] for way in single if way not in called and set(way.last.ends) in turned}
-        for way in found:
-            if way.steps[0] in steps and way.direction > _W.against_role:
-                way.direction, way.score = _W.against_role, way.score + _W.against_role
-        return steps
 
     def _is_found(self, way: PathFit) -> bool:
         is_located = self.rel.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named

@@ -18,7 +18,7 @@ from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.plans.type_check import UNITS, parts
+from kgsparql.plans.type_check import UNITS
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.literals import converted, unit, unit_named
 from kgsparql.rdf.paths import PropertyPath
@@ -262,7 +262,7 @@ class Measuring(NamedWords):
                 for new in self.superlative(one, best)
             ]
         options = self.measures(given, (), best.measures) if best.measures else []
-        options = [own for own in options if not self._is_all_one(given.items, own.measure)][: _TRIED - 1]
+        options = options[: _TRIED - 1]
         made = [self._top(given, one, best).doubted(*self._says_more(given, one, best)) for one in options]
         if "size" in best.measures and len({self.view.members(one.known) for one in made}) > 1:
             made = [made[0].doubted(rival(*(quoted(self.fit.text(one.last)) for one in options)))]
@@ -277,13 +277,6 @@ class Measuring(NamedWords):
                 option = MeasureFit(0.0, a.HowMany(last.reversed.path, among))
                 return [] if isinstance(among, a.Items) else [self._top(given, option, best)]
         return []
-
-    def _is_all_one(self, items: a.ItemSet, measure: a.Measure) -> bool:
-        """Whether a set was kept by one value of a measure, so that none is the first: `first awarded in 1969`."""
-        kept = (part.measure for part in parts(items) if isinstance(part, a.Where) and part.comparison == "=")
-        path = measure.path if isinstance(measure, a.Value) else None
-        is_kept = any(isinstance(own, a.Value) and own.path == path for own in kept)
-        return is_kept and self.view.members(a.Top(items, measure)) == self.view.members(items)
 
     def _says_more(self, given: Denotation, option: MeasureFit, best: Superlative) -> tuple[Gap, ...]:
         """Doubt a measure whose name says more than the adjective: the `crew size` of the biggest boat."""

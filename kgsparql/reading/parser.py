@@ -159,10 +159,7 @@ class _Reader:
             at
             for at, text in enumerate(texts)
             if (at not in passed and (at in named or text not in empty))
-            or (
-                at not in told
-                and (self._is_for_name(at) or (text in own.filler_nouns and texts[at - 1] in own.locatives))
-            )
+            or (at not in told and text in own.filler_nouns and texts[at - 1] in own.locatives)
         ]
         return replace(
             question,
@@ -173,14 +170,6 @@ class _Reader:
             if is_told
             else tuple(at for at in range(len(texts)) if at not in self.ended and self._is_unknown(at)),
         )
-
-    def _is_for_name(self, at: int) -> bool:
-        """Tell whether a word that says little stands where a name would: ``may``, of ``the singer of may``."""
-        own, text = self.lexicon, self.texts[at]
-        closed = own.function_words - own.prepositions - own.question_words.keys() - own.universals - own.pronouns
-        is_last = at == len(self.texts) - 1 and text in closed
-        is_said = is_last or (text in own.auxiliaries and at not in self.passed)
-        return is_said and self.texts[max(0, at - 1)] in own.prepositions
 
     def _is_unknown(self, at: int) -> bool:
         """Tell whether a word is a pronoun of which nobody tells whom or what it means: no name is before it."""
