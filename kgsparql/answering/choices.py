@@ -6,6 +6,7 @@ those that lead to the same are one.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, pairwise
@@ -13,13 +14,14 @@ from itertools import chain, pairwise
 from kgsparql.answering.answer import Answer, Reading, ReadingChoice, Retrieval, cell_text
 from kgsparql.answering.computed import computed_words
 from kgsparql.answering.coverage import gaps
+from kgsparql.answering.planned import plan_readings, read_and_planned
 from kgsparql.answering.readings import put_together, readings_in, shown_terms
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, LimitError, OptionError, UnreachableError
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.words import root, roots_of
+from kgsparql.linking.words import is_foreign, root, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.writing import in_words
@@ -30,6 +32,7 @@ from kgsparql.reading.gaps import Gap
 
 MOST_CHOICES = 3
 _FOLLOWED = 8  # readings that are followed, to see what they come to
+_STEP = re.compile("[—←]([^—←→]+)[—→]")  # of a path in words
 _FIRST = 3  # of what a reading comes to
 _TWICE = 2  # times that a word names a step which is gone twice
 _MORE_LEFT_OUT = 1  # than by the reading that leaves out the least: what leaves out more is not likely
@@ -99,9 +102,20 @@ def _followed_readings(found: Retrieval, session: Session) -> Iterator[LikelyRea
 
 def _others(found: Retrieval, session: Session, *, walks: bool) -> Iterator[Retrieval | None]:
     """Follow the readings that are not what was found; fewer of a public service, which counts requests."""
-    listed: Sequence[Reading] = readings_in(found, session) if found.readings is None else found.readings(walks)
+    asked = session.asked
+    listed = readings_in(found, session) if found.readings is None else found.readings(walks)
+    if found.readings is None and any(asked.operations()) and not is_foreign(session.question):
+        listed = [*plan_readings(read_and_planned(session), None, session), *listed]  # no path computes
+    said = roots_of(asked.texts[p] for piece in asked.pieces for p in piece if asked.tells(p))
+
+    def unsaid(one: Reading) -> int:
+        steps = _STEP.findall(one.text)
+        return 0 if one.plan else len(steps) - 2 * len(said & roots_of(steps))
+
+    most = MOST_CHOICES if session.graph.profile.has_many_labels else _FOLLOWED
+    telling = sorted(listed, key=unsaid)[:most]  # plans, and paths whose steps have words of it
     known = None if found.computed is None else found.computed.plan
-    for one in listed[: MOST_CHOICES if session.graph.profile.has_many_labels else _FOLLOWED]:
+    for one in filter(telling.__contains__, listed):
         if one.passage is None and (known is None or one.plan != known):
             yield one.follow()
 
