@@ -42,9 +42,9 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
     if session.linker is None or session.given:
         return
     light = lexicon().light_words
-    for name in session.notes.causes(MISSING_NAME):
-        if normalised(name) not in light:
-            yield no_name(name)
+    for note in session.notes.texts:
+        if note.code == MISSING_NAME and note.cause and normalised(note.cause) not in light:
+            yield no_name(note.cause)
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
         whole = _name_around(link, read, session.links, light)

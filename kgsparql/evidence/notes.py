@@ -56,10 +56,6 @@ class Notes:
             self, fallbacks=[*self.fallbacks], labels=dict(self.labels), texts=[*self.texts], _cuts=dict(self._cuts)
         )
 
-    def causes(self, code: str) -> list[str]:
-        """List the causes of the notes with a code."""
-        return [note.cause for note in self.texts if note.code == code and note.cause]
-
     def append(self, text: str, *, code: str = "method", cause: str = "") -> None:
         """Add a line for the reader; the rest is for programs, as in :class:`~kgsparql.graphs.notes.Note`."""
         self.texts.append(Note(code, text, cause))

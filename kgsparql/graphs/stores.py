@@ -125,10 +125,6 @@ def _spooled_file(file: RdfFile, target: Path, spools: ExitStack) -> RdfFile:
     return RdfFile(file.name, spool)
 
 
-def _name_in_manifest(file: RdfFile) -> str:
-    return file.name if file.name == "-" else os.path.realpath(str(file.path))
-
-
 def _fill_store(
     target: Path, jobs: Sequence[_Job], options: ReadOptions, progress: Progress | None
 ) -> tuple[StoredSource, ...]:
@@ -178,7 +174,8 @@ def _load_file(
         with opened(file, options, told) as reader:
             store.bulk_load(cast("IO[bytes]", reader), file.format, base_iri=options.base_of(file), to_graph=graph)
     triples = len(store) - size_before
-    return stored_source(file, options, source=_name_in_manifest(file), graph=graph, triples=triples)
+    name = file.name if file.name == "-" else os.path.realpath(str(file.path))
+    return stored_source(file, options, source=name, graph=graph, triples=triples)
 
 
 def describe_store(directory: str | Path) -> Manifest:

@@ -14,6 +14,7 @@ import hashlib
 import os
 import shlex
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -37,7 +38,7 @@ from kgsparql.models.embedding import INSTALL_HINT, Embedder, Floats
 from kgsparql.rdf.terms import Json
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import digest_of, keep_newest, remove_leftovers, writer_lock
-from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb, row_tuples, table_tag
+from kgsparql.storage.lance_tables import MANIFEST, Tables, errors_translated, lancedb
 
 KEPT_ROWS = 1_000
 """Fewer labels are read anew: to keep them takes longer, but where they are among the names of a large graph."""
@@ -268,8 +269,9 @@ class LanceVectors:
     def _nearest_by_index(self, vector: Floats, limit: int) -> list[tuple[str, float]]:
         query = self._tables.opened(self._entry["table"]).search(vector, vector_column_name="vector")
         query = query.distance_type("cosine").ef(200).refine_factor(2)
-        hits = row_tuples(self._tables.rows(query, ["text", "_distance"], limit))
-        return [(text, 1 - distance) for distance, text in sorted((round(far, 6), text) for text, far in hits)]
+        rows = self._tables.rows(query, ["text", "_distance"], limit).to_pydict()
+        hits = sorted((round(far, 6), text) for text, far in zip(rows["text"], rows["_distance"], strict=True))
+        return [(text, 1 - distance) for distance, text in hits]
 
     @cached_property
     def _text_matrix(self) -> tuple[list[str], Floats]:
@@ -303,7 +305,7 @@ def _kept_index(
         remove_leftovers(directory)
         manifest = tables.manifest()
         if manifest is None:
-            name = f"labels_{table_tag()}"
+            name = f"labels_{uuid.uuid4().hex[:12]}"  # of no other build: one that is being read is not overwritten
             counts = tables.put_blob(name, partial(pack, read()))
             manifest = {"labels": name, "vectors": {}, **counts, "made_of": made_of}
             tables.publish(manifest)

@@ -171,9 +171,10 @@ def when(to: Compiler, measure: a.When, x: Variable) -> tuple[Group, Expression]
     if measure.of == "years":
         (first, began), (last, ended) = _days_to(to, begun), _days_to(to, until)
         years = apply("/", apply("-", ended, began), _DAYS_OF_YEAR)
+        tenths = apply("/", apply("ROUND", apply("*", years, 10)), Literal("10.0", datatype=_DECIMAL))
         # Of one without dates there would be no number, and so no longest of all.
         is_known = filter_by(">=", years, 0)
-        return (*group, *starts, *_if_known(ends), *first, *last, is_known), _to_tenths(years)
+        return (*group, *starts, *_if_known(ends), *first, *last, is_known), tenths
     group += starts if measure.of == "start" else _if_known(ends)
     day = to.new("n")
     key = date_key(begun if measure.of == "start" else _last_day(until), DAY)
@@ -188,10 +189,6 @@ def _days_to(to: Compiler, date: Expression) -> tuple[Group, Expression]:
     months = apply("-", month, apply("*", year, 88))
     of_month = apply("-", day, apply("*", month, 100))
     return tuple(binds), apply("+", apply("*", months, _DAYS_OF_MONTH), of_month)
-
-
-def _to_tenths(number: Expression) -> Expression:
-    return apply("/", apply("ROUND", apply("*", number, 10)), Literal("10.0", datatype=_DECIMAL))
 
 
 def _stated_fact(  # noqa: PLR0917 - as a path has them

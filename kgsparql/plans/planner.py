@@ -58,7 +58,8 @@ class Planner(NamedWords):
         unread = [*question.unread]
         if not isinstance(found.plan, a.ItemTable):
             unread += question.pronouns  # else of its items
-        if question.each is not None and not (self._is_table() or _is_of_all(found.plan)):
+        is_of_all = any(isinstance(part.value, a.Count) for part in parts_of(found.plan, a.Where))  # with every genre
+        if question.each is not None and not (self._is_table() or is_of_all):
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
         if isinstance(found.plan, a.Number):  # the smallest price and its shop
             unread += [p for one in question.columns for p in sorted(one.positions)]
@@ -461,11 +462,6 @@ def _text_at_end(phrase: NounPhrase) -> Chunk | None:
         return None
     is_text = isinstance(head.entities[0].term, Literal) and head.entities[0].calls is None
     return replace(head, number=None, last=None) if is_text else None
-
-
-def _is_of_all(plan: a.Plan | None) -> bool:
-    """Whether it is asked what is so of everything that it is asked of: the films with every genre."""
-    return any(isinstance(part.value, a.Count) for part in parts_of(plan, a.Where))
 
 
 def _of_any_class(items: a.ItemSet, kinds: Sequence[IRI]) -> a.ItemSet:

@@ -66,12 +66,7 @@ def _listed_answers(answer: Answer) -> tuple[list[str], str]:
 
 def _inferred_lines(answer: Answer) -> list[str]:
     checked = [f"{triple_text(step.cited.triple, answer.labels)}  [{step.marker}]" for step in answer.inference]
-    return [*checked, *own_step_lines(answer)]
-
-
-def own_step_lines(answer: Answer) -> list[str]:
-    """Return a line for each step towards the answer that a model says, and that is not in the graph."""
-    return [f"the model's own: “{step}”" for step in answer.own_steps]
+    return [*checked, *(f"the model's own: “{step}”" for step in answer.own_steps)]
 
 
 def _answer_name(one: AnswerTerm) -> str:

@@ -11,10 +11,9 @@ Source: ours; plans are made and ranked in place of written after Gu et al., "Do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from functools import partial
 from itertools import count
 from typing import Any, cast
 
@@ -348,11 +347,11 @@ def _with_named_columns(plan: a.Plan, asked: PlanQuestion) -> a.Plan:
     made: a.ItemTable | a.Grouped = replace(plan, columns=columns, order_by=names.get(order, order))
     if made.having:
         made = replace(made, having=(names[made.having[0]], *made.having[1:]))
-    return cast("a.Plan", mapped(made, partial(_of_named_column, names=names)))
 
+    def of_named_column(part: Any) -> Any:
+        return replace(part, column=names[part.column]) if isinstance(part, a.OfColumn) else part
 
-def _of_named_column(part: Any, names: Mapping[str, str]) -> Any:
-    return replace(part, column=names[part.column]) if isinstance(part, a.OfColumn) else part
+    return cast("a.Plan", mapped(made, of_named_column))
 
 
 def _plan_in_reply(text: str, terms: TermLists, question: str) -> WrittenPlan:
