@@ -93,12 +93,23 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind(kinds, quoted(shown[0]))
     if gap := sort_gap_of(session.question, ends, ending if last.is_forward else (), session):
         yield gap
+    yield from _level_missed(asked, best)
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield other_kind("what somebody does", step, "do")
     yield from _noun_on_the_way(asked, best, steps, session)
     closing, whole, roots = asked.closing, " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield other_kind(closing[0], step)
+
+
+def _level_missed(asked: Form, best: EvidenceItem) -> Iterator[Gap]:
+    """Doubt that what is below something, or above it, was found by other ways than those of a taxonomy."""
+    own, said = asked.language, {asked.read.texts[p] for one in asked.phrases for p in one.kinds}
+    for levels, way in ((own.below_words, "inverse"), (own.above_words, "forward")):
+        level = next(filter(levels.__contains__, said), "")
+        steps = best.property_path.steps if level else ()
+        if not all(step.predicate in TAXONOMY and step.direction == way for step in steps):
+            yield left_out(level)
 
 
 def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
@@ -211,7 +222,16 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     if kinds and are_nodes:  # a node that says who did it, and where
         return other_kind(wanted, quoted(kinds[0]), first)
     is_like = is_said or (nearer[: len(kinds) or 1] < _W.clearly).any()
-    return None if is_like else other_kind(wanted, quoted(said[0]), first)
+    found = said if not is_like else _acts_among(kinds, session) if sort == "agent" and not is_said else []
+    return other_kind(wanted, quoted(found[0]), first) if found else None
+
+
+def _acts_among(kinds: Sequence[str], session: Session) -> list[str]:
+    """Those names of classes that say what a verb of the question does, and nobody: who married is no *marriage*."""
+    verbs = [session.asked.texts[p] for own in session.asked.relations for p in own.verb]
+    doers, stems = tuple(lexicon().agent_suffixes), set(map(stem, verbs))
+    named = (one for one in kinds if roots_of([one]) & roots_of(verbs))
+    return [one for one in named if stem(one) in stems or not one.endswith(doers)]
 
 
 def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:

@@ -41,7 +41,8 @@ class Columns(OnPhrases):
                 made |= {column.name: column} if column else {}
                 left += () if column else self.positions([*noun.chunks, *(noun.of.chunks if noun.of else ())])
                 continue
-            if (column := self.counted(key, noun)) is not None:
+            column = self._column_asked(key, noun) if noun.asked else self.counted(key, noun)
+            if column is not None:
                 made[column.name] = column
                 continue
             if self.is_key(noun, key):
@@ -120,6 +121,14 @@ class Columns(OnPhrases):
         column = self._of_owner(key, noun, NounPhrase(chunks=(whose,)))
         path = column.measure.path if column and isinstance(column.measure, a.Value) else None
         return column if path and all(step.is_forward for step in path.steps) else None
+
+    def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
+        """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
+        for one in self.phrases.settled(asked)[:1]:
+            uses = (use for use in self.view.uses(key.known) if one.how and use.path == one.path)
+            if not one.doubts and (use := first_of(uses)) is not None:
+                return a.Column(self._column_name(use), a.Value(use.path, use.kind, use.unit), optional=True)
+        return None
 
     def counted(self, key: Denotation, noun: NounPhrase) -> a.Column | None:
         """How many of something each of the items has, as a column: `the number of concerts`."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgsparql.linking.words import roots_of
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_one_act
+from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes, of_one_act
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.predicating import Predicating
@@ -337,10 +337,12 @@ class Restricting(NamedWords):
                 found.append(denied)
                 continue
             if given.items is None and one.items is not None:
+                kind = self._broadest_class(one.items)
                 whole = self.word_set(given) if given.head else None
-                if whole is None:
+                if kind is None and whole is None:
                     continue
-                base = replace(given, items=whole.items, classes=frozenset(), head=())
+                kinds = frozenset[IRI]() if kind is None else frozenset({kind})
+                base = replace(given, items=of_classes(kinds) if whole is None else whole.items, classes=kinds, head=())
             if base.items is not None and one.items is not None:
                 left: a.ItemSet = a.Minus(base.items, one.items)
                 if base.is_named and one.how and one.items == a.Has(base.items, one.path):
@@ -372,6 +374,11 @@ class Restricting(NamedWords):
                     yield known_elsewhere(self.fit.text(step.predicate))
                     return
                 kinds = far
+
+    def _broadest_class(self, items: a.ItemSet) -> IRI | None:
+        kinds = [kind for kind in self.view.classes_in(items) if self.view.has_instances(kind)]
+        sizes = {kind: len(self.view.members(a.Instances(kind))) for kind in kinds}
+        return max(kinds, key=lambda kind: (sizes[kind], str(kind)), default=None)
 
     def _joined_arguments(self, given: Denotation, said: Predication) -> list[Denotation] | None:
         """Read `worked at A and B` as two relations, `A or B` as two branches; ``None`` where nothing is joined."""
