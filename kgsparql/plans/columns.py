@@ -87,8 +87,9 @@ class Columns(OnPhrases):
     ) -> tuple[tuple[int, ...], bool, list[a.Column | None]]:
         """Find what a noun asks for of each item: the positions of its words, whether it is a name, its columns."""
         known, whose = key.known, [] if noun.of is None or noun.of.is_each else noun.of.chunks
-        said = (p for one in relations(noun.restrictions) for p in one.verb)
-        verbs = (p for p in said if self.texts[p] not in self.lexicon.light_words)
+        verbs = (
+            p for o in relations(noun.restrictions) for p in o.verb if self.texts[p] not in self.lexicon.light_words
+        )
         own = [one for one in noun.chunks if kinds.isdisjoint(one.classes)] or noun.chunks  # a singer's name
         positions = (*self.positions([*own, *whose]), *verbs)
         texts = self.connector.at(positions)
@@ -145,8 +146,8 @@ class Columns(OnPhrases):
             for one in [one for one in ways[:1] if one.doubts == key.doubts]:
                 return a.Column(name, a.HowMany(one.path, thing.items), optional=True)
         options = self.measuring.measures_at(key, self.positions(of.chunks))
-        counts = (one.measure for one in options if isinstance(one.measure, a.HowMany))
-        return first_of(a.Column(name, measure, optional=True) for measure in counts)
+        counts = (one for one in options if isinstance(one.measure, a.HowMany))
+        return first_of(a.Column(name, one.measure, optional=True) for one in counts)
 
     def _summarised(self, key: Denotation, noun: NounPhrase, kinds: frozenset[IRI]) -> a.Column | None:
         """One number for what things have that belong to each: `the average salary of its staff`."""
@@ -157,8 +158,7 @@ class Columns(OnPhrases):
             [of.measure] if of else [one.measure for one in self.measuring.measures(key, self.positions(noun.chunks))]
         )
         for one in options[:1]:
-            is_own = isinstance(one, a.Value) and len(one.path.steps) == 1
-            if isinstance(one, a.Value) and one.kind == "number" and not is_own:
+            if isinstance(one, a.Value) and one.kind == "number" and len(one.path.steps) != 1:
                 name = " ".join((self.texts[position], *(chunk.text for chunk in noun.chunks)))
                 return a.Column(name, summarised(summary, one, one.path), optional=True)
         return None
@@ -190,16 +190,14 @@ class Columns(OnPhrases):
         called = [use for use in uses if own[use] == {root(noun)}] or [u for u in uses if own[u] - full == {root(noun)}]
         uses = called if is_name else uses
         fit.compare(texts, [use.predicate for use in uses])
-        fits = [(fit.whole(texts, use.predicate), use) for use in uses]
-        named = sorted(
-            ((fit * len(texts) + use.share, str(use.step), fit, use) for fit, use in fits if fit), reverse=True
-        )
-        rivals = [own for _, _, fit, own in named[1:] if fit == named[0][2] and 2 * own.share > named[0][3].share]
+        how = {use: fit.whole(texts, use.predicate) for use in uses}
+        named = sorted(filter(how.get, uses), key=lambda o: (how[o] * len(texts) + o.share, str(o.step)), reverse=True)
+        rivals = [own for own in named[1:] if how[own] == how[named[0]] and 2 * own.share > named[0].share]
         if not named and len(texts) > 1 and noun in self.lexicon.of_itself:
             return self._column(items, texts[:-1], is_name=is_name, of=of)
         if not named or rivals:  # which date?
             return None
-        use = named[0][3]
+        use = named[0]
         measure = self.measuring.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         measure = replace(measure, path=PropertyPath((*of.steps, *measure.path.steps))) if of else measure
         return a.Column(self._column_name(use), measure, optional=True)

@@ -445,7 +445,8 @@ class Restricting(NamedWords):
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
         if not (verb := self.positions_of_verb(said)):
             is_cut_off = said.light in {"have", "do"} or (said.light == "be" and not said.verb)
-            return [given.doubted(left_out(said.light)) if is_cut_off else given]
+            used = self.lexicon.using.intersection(self.connector.at(said.verb))  # by what, is not said
+            return [given.doubted(*map(left_out, [said.light] if is_cut_off else used))]
         if given.is_free:
             return [replace(given, head=(*given.head, *verb))]
         found = self.predicating.has(given, Denotation(None, head=verb), NounPhrase())

@@ -55,7 +55,8 @@ class TablePlanner(OnPhrases):
                 found += self._best_of(key, *best)
             elif question.asks == "count":
                 numbers = [*self._numbers(key, each)]
-                if all(one.doubts for one in numbers):  # the number of nights per ward: those of its stays together
+                # The number of nights per ward: those of its stays together; but no numbers of channels.
+                if not (phrase.head and phrase.head.classes) and all(one.doubts for one in numbers):
                     summed = replace(phrase, summary=(0, question.summary or "sum"))
                     numbers = [*self._summaries(key, each, summed)] or numbers
                 found += map(self._with_columns_asked, numbers)

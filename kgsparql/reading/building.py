@@ -208,7 +208,7 @@ class Builders:
 
     def quantity(self, found: Labels) -> Quantity:
         """Make a quantity of a number and how it compares."""
-        vague = self.lexicon.several_words.intersection(edge.text for edge in found["number"])
+        vague = self.lexicon.several_words & {edge.text for edge in found["number"]}
         how: Any = found.one("how").value if "how" in found else ">=" if vague else "="
         comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
         place: Any = None if "place" not in found else how if "how" in found else "CONTAINS"
@@ -247,12 +247,10 @@ class Builders:
             (own["preposition"], own["object"]), *arguments = arguments
         elif "object" in own:
             own["is_passive"] = False
-        said, more = own.get("object"), list[tuple[str, NounPhrase]]()
-        is_negated = own.get("is_negated", False) or (said is not None and said.is_negated)
-        for word, phrase in arguments:
-            is_negated = is_negated or phrase.is_negated
-            more.append((word, _without_no(phrase)))
-        own |= {"is_negated": is_negated, "object": said and _without_no(said), "more": tuple(more)}
+        said, more = own.get("object"), tuple((word, _without_no(phrase)) for word, phrase in arguments)
+        is_negated = any(phrase.is_negated for phrase in (said, *(phrase for _, phrase in arguments)) if phrase)
+        is_negated |= own.get("is_negated", False)
+        own |= {"is_negated": is_negated, "object": said and _without_no(said), "more": more}
         if "verb" in own and own.get("preposition") in self.lexicon.by_words and own["object"] is not None:
             own["is_passive"] = True
         if "later" in found and "subject" in own:
