@@ -340,7 +340,7 @@ class Measuring(NamedWords):
         if phrase.superlative and not counts:
             options = [one for one in options if one.kind]
         refined = self._refined(given, options[:_TRIED], phrase)
-        made = [self._top(one, option, best).leaving_out(self.unsaid_by(option, verb)) for one, option in refined]
+        made = [self._top(one, option, best).leaving_out(self.unsaid_by(option.path, verb)) for one, option in refined]
         if counts and verbs and not (positions or by_verb) and any(made):  # milked the most: so often, or so much
             made = [one.doubted(rival()) for one in made]
         return self._told_apart(made, options) or [given.leaving_out(positions or [best.position])]
@@ -352,12 +352,12 @@ class Measuring(NamedWords):
         is_one = len(names) < 2 or self.view.members(made[0].known) == self.view.members(made[1].known)
         return made if is_one else [own.doubted(rival(*map(quoted, names))) for own in made]
 
-    def unsaid_by(self, option: MeasureFit, verb: Sequence[int]) -> list[int]:
+    def unsaid_by(self, path: PropertyPath, verb: Sequence[int]) -> list[int]:
         """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
-        own, names = self.lexicon, [*map(self.fit.text, option.path.predicates)]
+        own, names = self.lexicon, [*map(self.fit.text, path.predicates)]
         is_bare = own.moments.issuperset(words_of(names[-1]))  # the year of a car is that in which it was made
         light = own.light_words.union(own.making if is_bare else ())
-        if not own.count_words.isdisjoint(words_of(names[-1])) or option.last in self.view.vocabulary.joined:
+        if not own.count_words.isdisjoint(words_of(names[-1])) or path.last in self.view.vocabulary.joined:
             light |= own.joining_verbs
         told = (p for p in verb if self.texts[p] not in light)
         return [p for p in told if all(self.fit.word(self.texts[p], name) < NEAR for name in names)]
@@ -408,7 +408,7 @@ class Measuring(NamedWords):
         noun = phrase.of or phrase  # more than 3 litres of milk
         of_noun = self.measures_of_noun(given, noun) if quantity.value.unit and noun.chunks else []
         if values := self.of_its_kind(of_noun, quantity):
-            return self._refined(given.leaving_out(self.unsaid_by(values[0], said.verb)), values[:1], noun)
+            return self._refined(given.leaving_out(self.unsaid_by(values[0].path, said.verb)), values[:1], noun)
         if phrase.chunks:
             return self._counted(given, said, phrase)
         verb = self.positions_of_verb(said)

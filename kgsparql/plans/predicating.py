@@ -343,7 +343,7 @@ class Predicating(NamedWords):
         if on_the_way:  # of that prize, not of any that the winner got
             options = [one for one in options if one.path.is_direct]
         kept = [
-            self.measuring.keep(given, one, quantity).leaving_out(self.measuring.unsaid_by(one, words))
+            self.measuring.keep(given, one, quantity).leaving_out(self.measuring.unsaid_by(one.path, words))
             for one in options
         ]
         return [*kept, *on_the_way] or [given.leaving_out(chunk.span)]
@@ -379,7 +379,7 @@ class Predicating(NamedWords):
         made = [
             given.kept(kept, option.score, Match(getattr(value, "value", ""), option.path))
             .doubted(*one.doubts, *doubts, *[rival()] * is_open)  # the average of these, or of all?
-            .leaving_out(self.measuring.unsaid_by(option, verb if is_order else ()))
+            .leaving_out(self.measuring.unsaid_by(option.path, verb if is_order else ()))
             for option in (options if said.object is not None else ())
             for one in self._compared_with(given, than, noun)
             for value, *doubts in (

@@ -164,12 +164,17 @@ class TablePlanner(OnPhrases):
         rest = tuple(one for one in phrase.restrictions if one is not said)
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
         for thing in self.predicating.settled_of(things) or things:
-            if not said.verb and (back := way_back(key.known, thing.items)) is not None:
+            back = way_back(key.known, thing.items)
+            if back is not None and not self.measuring.unsaid_by(back, said.verb):
                 yield replace(key, score=key.score + thing.score, doubts=thing.doubts), a.HowMany(back, thing.items)
                 continue  # the diets that recipes have: how many recipes each
             found = best((one for one in self.phrases.with_argument(thing, said, key, each) if one.how), _TRIED)
             names = [quoted(self.fit.text(one.last)) for one in found[:2]] if self.are_open(found) else []
+            own = key.known.path.last if isinstance(key.known, a.Ends) else None
             for one in found:
+                ways = [own, one.path.first_step.predicate]
+                if own not in {None, ways[1]} and self.view.profiler.at_ends(own).kind != "item":
+                    names = [quoted(self.fit.text(way)) for way in ways]  # songs in each year of concerts
                 yield one.doubted(*([rival(*names)] if names else [])), a.HowMany(one.path, thing.items)
 
     # --- a number of each
