@@ -265,9 +265,17 @@ class Ordering(OnPhrases):
         items = plan.items if isinstance(plan, a.ItemTable) else plan
         if not isinstance(items, a.ItemSet):
             return None
-        options = self._measures_to_order_by(Denotation(items), order)
-        if not options and isinstance(items, a.Ends):
-            return self._texts_in_order(items, order)
+        step = items.path.last_step if isinstance(items, a.Ends) else None
+        kind = self.view.profiler.at_ends(step.predicate).kind if step and step.is_forward else "item"
+        if isinstance(plan, a.Ends) and kind != "item":
+            return self._texts_in_order(plan, order)
+        options = self._measures_to_order_by(Denotation(items), order) if kind == "item" else []
+        if (
+            step
+            and kind != "item"
+            and (self._is_by_name(order) or (order.words and self._is_by_own(order, step.predicate)))
+        ):
+            options = [MeasureFit(1.0, a.Value(PropertyPath((step.reversed, step)), kind))]  # the years, by year
         largest = order.is_largest != any(one.is_turned for one in options[:1])
         if isinstance(plan, a.ItemTable):
             by = self._ordering_of(plan.columns, order, options)
@@ -285,11 +293,6 @@ class Ordering(OnPhrases):
         said, measuring = self.connector.at(order.words), self.measuring
         if not said:
             return measuring.measures(given, (), order.measures)
-        if isinstance(given.items, a.Ends):
-            last = given.items.path.last_step
-            kind = self.view.profiler.at_ends(last.predicate).kind if last.is_forward else "item"
-            if kind != "item" and roots_of(said) <= self.fit.label_roots(last.predicate):  # the ids, ordered by id
-                return [MeasureFit(1.0, a.Value(PropertyPath((last.reversed, last)), kind))]
         if found := measuring.measures_at(given, order.words, order.measures, counts=False):
             return found
         rest = [p for p in order.words if self.texts[p] not in self.lexicon.count_words]
@@ -300,14 +303,19 @@ class Ordering(OnPhrases):
         """The texts of some items in the order of another measure of these, or in their own."""
         last, said = texts.path.last_step, self.connector.at(order.words)
         kind, name = self.view.profiler.at_ends(last.predicate).kind, self.fit.text(last.predicate)
-        is_own = not order.measures and self.lexicon.value_words.issuperset(said)
+        is_own = not order.measures and self._is_by_own(order, last.predicate)
         is_own |= self._is_by_name(order) and kind == "text" and (not said or self._is_name(name))
         options = self._measures_to_order_by(Denotation(texts.start), order)
-        if last.is_inverse or kind == "item" or not (options or is_own):
+        if not (options or is_own):
             return None
         largest = order.is_largest != any(one.is_turned for one in options[:1])
         by = name if is_own else options[0].measure
         return a.ItemTable(texts.start, (a.Column(name, a.Value(texts.path, kind)),), by, largest, shows_items=False)
+
+    def _is_by_own(self, order: Superlative, predicate: IRI) -> bool:
+        """Whether an order is said to be by nothing but what a predicate leads to."""
+        said = roots_of(self.connector.at(order.words))
+        return said <= self.fit.label_roots(predicate) | roots_of(self.lexicon.value_words)
 
     def _is_by_name(self, order: Superlative) -> bool:
         said = {*order.measures, *self.connector.at(order.words)}
@@ -316,14 +324,6 @@ class Ordering(OnPhrases):
     def _is_name(self, text: str) -> bool:
         return not self.fit.roots(text).isdisjoint(roots_of(self.lexicon.alphabetical))
 
-    def is_ordered_by_name(self, plan: a.Plan, order: Superlative) -> bool:
-        """Whether an order by name is asked for, and what is listed are texts, which are in this order anyway."""
-        last = plan.path.last_step if isinstance(plan, a.Ends) else None
-        if last is None or last.is_inverse or order.is_largest or not self._is_by_name(order):
-            return False
-        is_text = self.view.profiler.at_ends(last.predicate).kind == "text"
-        return is_text and (not order.words or self._is_name(self.fit.text(last.predicate)))
-
     def _ordering_of(
         self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureFit]
     ) -> str | a.Measure:
@@ -331,8 +331,10 @@ class Ordering(OnPhrases):
         said = roots_of(self.connector.at(order.words))
         texts = [one for one in columns if getattr(one.measure, "kind", "") != "item"]  # things have no order
         if self._is_by_name(order):
-            return next((one.name for one in texts if self._is_name(one.name)), "")
+            return next((one.name for one in texts if self._is_name(one.name)), options[0].measure if options else "")
         named = [one.name for one in texts if said and said == self.fit.roots(one.name)]
+        if said and said <= roots_of(self.lexicon.count_words):
+            named += [one.name for one in columns if isinstance(one.measure, a.HowMany)]
         paths = [option.path for option in options[:1]]
         named += [one.name for one in texts if getattr(one.measure, "path", None) in paths]
         named += [one.name for one in texts] if len(columns) == 1 and not (said or order.measures) else []

@@ -11,7 +11,7 @@ from itertools import filterfalse
 
 from kgsparql.dataclasses import replace
 from kgsparql.plans import algebra as a
-from kgsparql.plans.expressions import each_of
+from kgsparql.plans.expressions import each_of, key_of
 from kgsparql.plans.plan_patterns import ITEM, VALUE, PlanCompiler
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
@@ -107,6 +107,8 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
             if column.optional and not table.largest_first:  # what has none would come first
                 order.append((apply("COALESCE", apply("=", found.value, found.value), False), True))
             order.append((found.key, table.largest_first))
+    if isinstance(by := table.order_by, a.Value) and by.path.goes_back:  # the values themselves
+        order.append((key_of(ITEM, by.kind), table.largest_first))
     if table.having is not None:
         name, comparison, value = table.having
         bound = compiler.measured(value, ITEM, table.items)

@@ -359,7 +359,7 @@ class TablePlanner(OnPhrases):
         plan = found.plan
         if self.asks_value and isinstance(plan, a.ItemSet | a.ItemTable):
             return self._with_value(found, plan)
-        if order is None or plan is None or self.ordering.is_ordered_by_name(plan, order):
+        if order is None or plan is None:
             return found
         is_second = any(text in self.lexicon.then_words for text in self.texts[order.position :])
         if not is_second and (ordered := self.ordering.in_order(plan, order)) is not None:
