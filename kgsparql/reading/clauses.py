@@ -292,7 +292,7 @@ def with_preposition(last: Predication, preposition: str, other: NounPhrase, is_
     is_transitive = last.object is not None and not last.preposition
     if is_transitive and any(said == preposition for said, _ in last.more):
         return replace(last, more=((preposition, other),), is_negated=is_negated)
-    return replace(last, preposition=preposition, object=other, more=(), is_negated=is_negated)
+    return replace(last, preposition=preposition, object=other, more=(), is_negated=is_negated, compared=None)
 
 
 def is_adverb(relation: Predication) -> bool:
