@@ -67,7 +67,8 @@ class LabelFit:
     def _read_plain(self, label: str) -> str:
         text = _DASHES.sub(" ", split_camel_case(label)).strip().lower()
         name, _, last = text.rpartition(" ")
-        return name if name and last.strip("()") in self.lexicon.units else text
+        is_unit = last.strip("()") in self.lexicon.units and not name.endswith(" per")  # miles per gallon
+        return name if name and is_unit else text
 
     def compare(self, texts: Sequence[str], predicates: Sequence[IRI], preposition: str = "") -> None:
         """Compare words, alone and together, with the labels of predicates at once, as far as that is not known."""

@@ -164,7 +164,8 @@ class Measuring(NamedWords):
             return use.unit
         label = self.fit.labels([use.predicate], in_grace=True)[use.predicate]
         word = label.strip().rpartition(" ")[2].strip("()").lower()
-        return unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
+        named = unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
+        return "" if "per" in label.split() else named  # miles per gallon
 
     def amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
         """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
