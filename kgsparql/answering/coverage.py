@@ -409,7 +409,7 @@ class _Check:
             is_alike = is_unsaid and len(other.steps) == len(path.steps)
             margin = _W.as_class if is_alike and self._kinds_of(item)[-1:] == self.kinds[-1:] else _W.as_well
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
-                yield rival(item.marker, best.marker)
+                yield rival()
                 return
 
 

@@ -227,7 +227,7 @@ FILMS = FIXTURES / "golden" / "films.ttl"
 def test_a_predicate_that_leads_both_ways_is_no_answer_where_none_is_asked() -> None:
     knowledge = kgsparql.open(FIXTURES / "nobel.ttl")
     asked = knowledge.ask("Who did a PhD under Paul Langevin?")  # to a model, much like whom he did it under
-    assert (asked.status, [gap.text for gap in asked.gaps]) == ("partial", ["P2 fits the question as well as P1"])
+    assert (asked.status, [gap.code for gap in asked.gaps]) == ("partial", ["reading"])
     assert knowledge.ask("Who was Paul Langevin's doctoral advisor?").status == "answered"
 
 
