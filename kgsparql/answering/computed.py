@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any
+from typing import Any, cast
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Retrieval, rows_text, unit_of
 from kgsparql.answering.plan_question import common_profiler
@@ -14,19 +14,21 @@ from kgsparql.answering.retriever import without_lost_items
 from kgsparql.answering.said_source import disputed
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.exploration.labels import UNKNOWN
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
-from kgsparql.plans.adapting import summarised
-from kgsparql.plans.denotation import back
+from kgsparql.plans.adapting import by_names, summarised
+from kgsparql.plans.denotation import back, ends
 from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.running import NO_NUMBER, Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import parts_of, terms_in
 from kgsparql.plans.writing import Label, in_words, none_in_words
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import (
     IRI,
+    BlankNode,
     Literal,
     Triple,
     distinct,
@@ -36,7 +38,7 @@ from kgsparql.rdf.terms import (
     whole_number,
     zip_equal,
 )
-from kgsparql.rdf.vocabulary import is_unknown
+from kgsparql.rdf.vocabulary import RDF_TYPE, is_unknown
 from kgsparql.reading.gaps import Gap, not_all, rival
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
@@ -56,6 +58,56 @@ _READINGS: tuple[tuple[Any, str], ...] = (
 def run_plan(plan: a.Plan, session: Session) -> Computed:
     """Find what a plan comes to on the graph of a question; see :func:`run`."""
     return run(plan, session.graph, vocabulary=session.vocabulary)
+
+
+def with_names(found: Computed, session: Session) -> Computed | None:
+    """Return the same with names for blank nodes, those called alike as one; ``None`` where a set has other nodes."""
+    plan, are_blank = found.plan, [isinstance(one, BlankNode) for one in found.items or found.terms]
+    if isinstance(plan, a.Count) and isinstance(found.value, Literal):
+        some = common_profiler(session).sample(plan.items)
+        is_named = any(isinstance(one, BlankNode) for one in some)
+        named = _names_of_blank_nodes(plan.items, int(found.value.value), session) if is_named else None
+        return found if named is None else run_plan(a.Count(named.plan), session)  # type: ignore[arg-type]
+    if found.is_table and any(are_blank):
+        return _with_names_in_table(found, session)
+    if found.items and all(are_blank):
+        return _names_of_blank_nodes(plan, len(found.items), session) or _with_unknown(found, session)  # type: ignore[arg-type]
+    return found
+
+
+def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Computed | None:
+    """Find what all blank nodes of a set are called, by one predicate; ``None`` where some have no name."""
+    labels = session.vocabulary.labels[: 1 if session.graph.is_remote else None]  # each costs two queries
+    held = session.graph.held(frozenset(labels))
+    for predicate in filter(held.__contains__, labels):
+        step = Step(predicate)
+        if len(run_plan(a.Has(nodes, step.path), session).items) == many:
+            named: a.ItemSet = ends(nodes, step.path)
+            if isinstance(nodes, a.Top) and isinstance(nodes.measure, a.HowMany):  # nodes of one name count as one
+                by_name = PropertyPath((step.reversed, *nodes.measure.path.steps))
+                named = replace(nodes, items=ends(nodes.items, step.path), measure=replace(nodes.measure, path=by_name))
+            return run_plan(named, session)
+    return None
+
+
+def _with_names_in_table(found: Computed, session: Session) -> Computed:
+    """Call the blank nodes of a table by their names, one row for each; leave it where some have none."""
+    at = {i for row in found.rows for i, term in enumerate(row) if isinstance(term, BlankNode)}
+    held = session.graph.held(frozenset(session.vocabulary.labels))
+    for predicate in filter(held.__contains__, session.vocabulary.labels):
+        named = run_plan(by_names(found.plan, at, Step(predicate)), session)
+        if not any(isinstance(term, BlankNode) for term in named.terms):
+            return named
+    return found
+
+
+def _with_unknown(found: Computed, session: Session) -> Computed | None:
+    """Call blank nodes of which nothing is said unknown; ``None`` where anything is."""
+    profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
+    if any(use.step.is_forward and use.predicate != RDF_TYPE for use in profiler(cast("a.ItemSet", found.plan)).uses):
+        return None
+    session.notes.labels.update(dict.fromkeys(found.items, UNKNOWN))
+    return found
 
 
 def computed_retrieval(

@@ -368,7 +368,8 @@ class _Check:
         nodes = a.Items(distinct(iris_in(ends)))
         profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
         view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
-        return view.are_all_of_sex(nodes, said, self.asked.language)
+        such = view.of_sex(nodes, said, self.asked.language)
+        return such is not None and not view.has_items(a.Minus(nodes, such))
 
     def _unasked_steps(self) -> list[str]:
         """The steps of a path that no word is left for, each word being used for one step."""

@@ -241,6 +241,7 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     wanted = {*phrase.head.classes} - {*CLASS_KINDS} if is_of_class and phrase.head is not None else set[IRI]()
     own, items = common_profiler(session), iris_in(ends[:_SAMPLE]) if wanted else ()
     view, said = KnownGraph(own, session.compared_labels, session.linker), asked.words(asked.noun)
+    wanted = wanted.union(*(view.classes_ending_with(said, kind) for kind in wanted))
     classes = [sorted(some, key=str) for some in own.classes_of(items).values()]
     told = [some for some in classes if not {*own.with_broader(sorted(wanted, key=str))}.issuperset(some)]
     odd = [some for some in told if wanted.isdisjoint(own.with_broader(some)) and not {*CLASS_KINDS} & {*some}]

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words, run_plan, with_rows
+from kgsparql.answering.computed import (
+    computed_retrieval,
+    computed_words,
+    reading_in_words,
+    run_plan,
+    with_names,
+    with_rows,
+)
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of, value_gaps
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
@@ -21,11 +28,10 @@ from kgsparql.events import QuestionRead, ignore
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.exploration.labels import UNKNOWN
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import as_meant, in_unit
-from kgsparql.plans.denotation import PlannedReading, ends
+from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.in_time import TimePlanner
 from kgsparql.plans.label_fit import NEAR, LabelFit
@@ -36,9 +42,9 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import kind_of, mapped, parts, parts_of, terms_in
-from kgsparql.rdf.paths import PropertyPath, Step, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, first_of, normalised, split_camel_case
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, RDF_TYPE
+from kgsparql.rdf.paths import Step, Walk
+from kgsparql.rdf.terms import IRI, Literal, Term, distinct, first_of, normalised, split_camel_case
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import places_of
 from kgsparql.reading.form import Form, described
@@ -346,9 +352,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if (unsaid := _unsaid_part(found)) is not None:
         return unsaid
     computed = None if plan is None else run_plan(plan, session)
-    if computed is not None and computed.items and all(isinstance(item, BlankNode) for item in computed.items):
-        named = _names_of_blank_nodes(cast("a.ItemSet", plan), len(computed.items), session)
-        computed = named or _with_unknown(computed, session)
+    computed = None if computed is None else with_names(computed, session)
     if computed is None:
         return None
     computed = with_rows(computed, session)
@@ -369,30 +373,6 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     kinds += amount_gaps([*chain.from_iterable(computed.rows)], [*last.values()], session)
     gaps = distinct((*found.gaps, *made.gaps, *names, *kinds))
     return replace(made, gaps=gaps, support=support_of_plan(reading))
-
-
-def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Computed | None:
-    """Find what all blank nodes of a set are called, by one predicate; ``None`` where some have no name."""
-    labels = session.vocabulary.labels[: 1 if session.graph.is_remote else None]  # each costs two queries
-    held = session.graph.held(frozenset(labels))
-    for predicate in filter(held.__contains__, labels):
-        step = Step(predicate)
-        if len(run_plan(a.Has(nodes, step.path), session).items) == many:
-            named: a.ItemSet = ends(nodes, step.path)
-            if isinstance(nodes, a.Top) and isinstance(nodes.measure, a.HowMany):  # nodes of one name count as one
-                by_name = PropertyPath((step.reversed, *nodes.measure.path.steps))
-                named = replace(nodes, items=ends(nodes.items, step.path), measure=replace(nodes.measure, path=by_name))
-            return run_plan(named, session)
-    return None
-
-
-def _with_unknown(found: Computed, session: Session) -> Computed | None:
-    """Call blank nodes of which nothing is said unknown; ``None`` where anything is."""
-    profiler = Profiler(session.graph, session.vocabulary, common=common_profiler(session))
-    if any(use.step.is_forward and use.predicate != RDF_TYPE for use in profiler(cast("a.ItemSet", found.plan)).uses):
-        return None
-    session.notes.labels.update(dict.fromkeys(found.items, UNKNOWN))
-    return found
 
 
 def _unsaid_part(found: ReadQuestion) -> Retrieval | None:

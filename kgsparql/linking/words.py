@@ -345,8 +345,9 @@ _SYNONYMS = {
         birth born birthplace birthdate birthday; death die dies died dead deathplace; write wrote written writer author
         authored screenwriter scriptwriter; spouse spouses married marry marries wife wives husband husbands marriage;
         work worked works working employer employed employs; place located location situated city; found founded founder
-        founders foundation established establishment; award prize won win wins winner; child children son daughter kid
-        kids offspring; parent parents dad daddy mom mum; gender sex; person persons people human humans; religion
+        founders foundation established establishment inception; award prize won win wins winner; child children son
+        daughter kid kids offspring; parent parents father mother dad daddy mom mum; gender sex; person persons people
+        human humans; religion
         religious faith belief; expert experts expertise; hire hired hires hiring hirings; book books novel novels;
         discover discovered discovers discovery discoverer; direct directed directs director directors; make made maker
         makes; study studied studies educated education university school attend attended attends; lead led leader head;

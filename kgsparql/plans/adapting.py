@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import PlannedReading
+from kgsparql.plans.denotation import PlannedReading, ends
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.type_check import UNITS, mapped, parts
 from kgsparql.rdf.literals import unit
@@ -110,3 +110,30 @@ def in_unit(part: Any, sign: str, amounts: Mapping[IRI, Amounts], *, is_asked: b
 def summarised(summary: a.Summary, measure: a.Value, path: PropertyPath) -> a.Summarised:
     """One number for the values that a path leads to, which are as those of a measure: amounts of time, or numbers."""
     return a.Summarised(summary, path, measure.unit, measure.kind if measure.kind in UNITS else "number")
+
+
+def by_names(plan: a.Plan, at: Collection[int], step: Step) -> a.Plan:
+    """Return the same table with what a step leads to for what is in some of its columns."""
+    if isinstance(plan, a.Grouped):
+        return replace(plan, key=PropertyPath((*plan.key.steps, step)))
+    if not isinstance(plan, a.ItemTable):
+        return plan
+    columns = list[a.Column]()
+    for place, one in enumerate(plan.columns, int(plan.shows_items)):
+        measure = one.measure
+        if place in at and isinstance(measure, a.Value):
+            measure = a.Value(PropertyPath((*measure.path.steps, step)), "text")
+        columns.append(replace(one, measure=_of_names(measure, step) if plan.shows_items and 0 in at else measure))
+    if not (plan.shows_items and 0 in at):
+        return replace(plan, columns=tuple(columns))
+    order, items = plan.order_by, ends(plan.items, step.path)
+    order = order if isinstance(order, str) else _of_names(order, step)
+    return replace(plan, items=items, columns=tuple(columns), order_by=order)
+
+
+def _of_names(measure: Any, step: Step) -> Any:
+    """What is measured of all that is called so, where it was measured of each."""
+    if isinstance(measure, a.Calculated):
+        return replace(measure, left=_of_names(measure.left, step), right=_of_names(measure.right, step))
+    path = getattr(measure, "path", None)
+    return measure if path is None else replace(measure, path=PropertyPath((step.reversed, *path.steps)))

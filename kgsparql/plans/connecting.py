@@ -107,9 +107,8 @@ class _Search:
         self._is_within = rel.preposition in self.lexicon.locatives
         self._is_joined = self._is_within or rel.preposition in {"of", "for"}
         self.hints = rel.hints or self.lexicon.hints.get(self.kind, ())
-        wanted = rel.wanted
-        self.classes = wanted.classes if wanted else frozenset[IRI]()
-        self.item = wanted.items if wanted is not None and not self.classes else None
+        self.classes = rel.wanted.classes if rel.wanted else frozenset[IRI]()
+        self.item = rel.wanted.items if rel.wanted is not None and not self.classes else None
         self.wanted = Wanted(self.view, self.classes, self.item)
         self.called = frozenset[IRI]().union(*map(connector.called.__getitem__, rel.words))
         self._per_step, self._location, self.is_direct = cache(self._read_step), cache(self._read_location), False
@@ -458,7 +457,7 @@ class _Search:
         for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
                 yield unsaid(label)
-            if said := self.fit.unsaid(label, self.texts):
+            if (said := self.fit.unsaid(label, self.texts)) and not (label == last and self._of_sex(way)):
                 yield unsaid(label, said)
         if way.direction <= _W.turned and self.view.vocabulary.silent.isdisjoint(step.predicate for step in way.steps):
             yield turned(last)
@@ -470,11 +469,15 @@ class _Search:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
         return step.predicate in self.view.vocabulary.silent or self.fit.goes_down(step) or bool(self._location(step))
 
+    def _of_sex(self, way: PathFit) -> a.ItemSet | None:
+        """Those that a path leads to whom a word for a man or a woman means: the sons of what children there are."""
+        said = self.fit.unsaid(self.fit.text(way.last.step.predicate), self.texts)
+        return self.view.of_sex(ends(self.items, way.path), said, self.lexicon)
+
     def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
         how = (*self.given.how, Match(" ".join(self.texts) or self.rel.preposition, way.path))
-        asked = "" if self.rel.wanted is None else self.rel.wanted.asked
-        items: a.ItemSet = ends(self.items, way.path)
-        items = a.Both((items, of_classes(self.classes))) if self.classes else items
-        made = replace(self.given, items=items, head=(), classes=frozenset(), asked=asked, how=how)
-        return replace(made, score=made.score + way.score).doubted(*way.doubts)
+        found, asked = self._of_sex(way) or ends(self.items, way.path), getattr(self.rel.wanted, "asked", "")
+        items = a.Both((found, of_classes(self.classes))) if self.classes else found
+        made = Denotation(items, self.given.score + way.score, self.given.doubts, asked=asked, how=how)
+        return made.doubted(*way.doubts)

@@ -289,7 +289,7 @@ def either(phrases: Sequence[Phrase]) -> Phrase:
     if len(heads) == 1 and len(clauses) == len(phrases) and not phrases[0].exceptions:
         said = " or ".join(behind(own.text) if i else own.text for i, own in enumerate(clauses))
         return heads.pop().with_clause(Clause(said, any(own.is_open for own in clauses), is_choice=True))
-    last = {text.split()[-1].removesuffix("s") for text in texts}
+    last = {text.split()[-1].removesuffix("s").lower() for text in texts}
     text = f"{',' * any(not own.is_plain for own in phrases)} or ".join(texts)
     if len(phrases) > _NAMED_KINDS and len(last) == 1 and all(own.kind == "class" for own in phrases):
         text = f"{last.pop()}s of {len(phrases)} kinds"

@@ -44,6 +44,7 @@ from kgsparql.reading.gaps import left_out_at, other_kind, unsaid
 from kgsparql.reading.lexicon import Lexicon
 from kgsparql.schema.joining import roles_without_meaning
 from kgsparql.schema.known_names import PredicateName, known_names, other_names
+from kgsparql.schema.patterns import patterns
 from kgsparql.schema.vocabulary import GraphVocabulary
 
 _W = weights("step")
@@ -340,14 +341,15 @@ class KnownGraph:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
         shared = self.profiler.common or self.profiler
         if self.predicates and not shared.known.predicates:
-            own = self.vocabulary
-            unused = {*own.relations, *own.joined, *own.restricted} - {*self.predicates}
+            known = self.vocabulary
+            unused = {*known.relations, *known.joined, *known.restricted} - {*self.predicates}
             told = sorted(shared.graph.held(TOLD) | unused, key=str)
             labels = replace(self.labels, said_as={})((*self.predicates, *unused), in_grace=False)
             more, found = other_names(shared.graph, (*self.predicates, *told)), dict[str, tuple[PredicateName, ...]]()
             for one in (*self.predicates, *told):
-                label = labels.get(one) or own_label(one).text
-                for text in distinct((label, *more.get(one, ()))):
+                label, values = labels.get(one) or own_label(one).text, known.valued.get(one, ())
+                held = [own_label(to).text for to in values if to.value not in patterns()["value"]]  # the price
+                for text in distinct((label, *more.get(one, ()), *held)):
                     name = PredicateName(one, text, roots_of([text]), is_label=text == label)
                     found.update({word: (*found.get(word, ()), name) for word in name.roots})
             shared.known.predicates.update(found)  # at once: others may look there meanwhile
@@ -364,16 +366,17 @@ class KnownGraph:
         names = sorted(whole, key=lambda name: (len(name.roots), name.is_label, name.text))
         return {name.predicate: name.text for name in names}
 
-    def are_all_of_sex(self, items: a.Items, word: str, lexicon: Lexicon) -> bool:
-        """Whether the graph says of all of them that they are what a word for a man or a woman means."""
+    def of_sex(self, items: a.ItemSet, word: str, lexicon: Lexicon) -> a.ItemSet | None:
+        """Those of a set whom a word for a man or a woman means; ``None`` where the graph does not tell it of each."""
         sexes = lexicon.sex_of(word)
         for predicate in self.predicates_called(sorted(lexicon.sexes)) if sexes else ():
-            path = Step(predicate).path
-            found = sorted(self.members(a.Ends(items, path)), key=str)
-            called = self.labels(found).values()
-            if called and not any(sexes.isdisjoint(words_of(name)) for name in called):
-                return not self.has_items(a.Lacks(items, path))
-        return False
+            path, both = Step(predicate).path, lexicon.female | lexicon.male
+            called = self.labels(sorted(self.members(a.Ends(items, path)), key=str)).items()
+            said = {one: both.intersection(words_of(name)) for one, name in called}
+            if said and all(said.values()) and not self.has_items(a.Lacks(items, path)):
+                such = tuple(one for one, own in said.items() if own <= sexes and isinstance(one, IRI | Literal))
+                return a.Has(items, path, a.Items(such)) if such else a.Minus(items, a.Has(items, path))
+        return None
 
     def subject_class(self, predicate: IRI) -> IRI | None:
         """The narrowest class of all that has a predicate, else that of most; ``None`` where none is known."""
@@ -391,23 +394,25 @@ class KnownGraph:
 
     def joins(self, items: a.ItemSet, steps: Sequence[Step], far: Collection[IRI], fit: LabelFit) -> bool:
         """Tell whether two steps lead over what only joins two others, each called so there: `shop` and `employee`."""
-        beside = self.uses(ends(items, steps[0].path))
-        match steps, [use for use in beside if use.kind == "item" and use.step.is_forward]:
-            case (first, last), (_, _):
-                sides = (first, self.classes_in(items)), (last, far)
-                return all(fit.label_roots(one.predicate) & fit.roots_of(own) for one, own in sides)
-        return False
+        beside = [use for use in self.uses(ends(items, steps[0].path)) if use.kind == "item" and use.step.is_forward]
+        near, *farther = (fit.label_roots(step.predicate) for step in steps)
+        is_near = len(farther) == 1 < len(beside) < 3 and not near.isdisjoint(fit.roots_of(self.classes_in(items)))
+        return is_near and not farther[0].isdisjoint(fit.roots_of(far))
 
-    def classes_ending_with(self, text: str) -> frozenset[IRI]:
-        """The classes of which a word is the last of several: sensors, where there are humidity sensors."""
+    def classes_ending_with(self, text: str, kind: IRI | None = None) -> frozenset[IRI]:
+        """The classes of which a word is the last of several: humidity sensors; beside a class that is called so."""
         found = [(IRI(row.iri), words(row.key)) for row in self._rows_with([text], "class")]
-        ending = {kind for kind, own in found if len(own) > 1 and root(own[-1]) == root(text)}
+        ending = {one for one, own in found if len(own) > 1 and root(own[-1]) == root(text)}
         kinds, broader = {*filter(self.has_instances, ending)}, self.profiler.with_broader
-        return frozenset(kind for kind in kinds if kinds.isdisjoint(broader([kind])[1:]))  # the others are of these
+        if (
+            kind is not None
+        ):  # a music event is an event, where nothing says what it is; no table `club_member` a member
+            alone = (one for one in kinds if broader([one]) == (one,) and "_" not in one.value and not self.is_ontology)
+            return frozenset((kind, *alone))
+        return frozenset(one for one in kinds if kinds.isdisjoint(broader([one])[1:]))  # the others are of these
 
     def _rows_with(self, texts: Sequence[str], kind: Kind) -> list[LabelRow]:
-        wanted = tuple(sorted({*chain(*map(same_root, texts))}))
-        if not wanted or self.linker is None:
+        if self.linker is None or not (wanted := tuple(sorted({*chain(*map(same_root, texts))}))):
             return []
         if wanted not in self._rows:
             self._rows[wanted] = sorted(set(self.linker.search.offline().with_words(wanted, limit=_ROWS)))

@@ -65,7 +65,7 @@ class TimePlanner:
             change, ahead = _at_any_time_or_none, (_at_any_time_or_none,)
         reading = self._of_offices(reading, asked, has_time=True, ahead=ahead)
         plan = reading.plan
-        if (said.days != (0, 0) or others is not None) and any(map(self._has_date, parts_of(plan, a.Has))):
+        if (said.days != (0, 0) or others or kind in _ORDERED) and any(map(self._has_date, parts_of(plan, a.Has))):
             return None  # mayors that died before 2005
         then = mapped(plan, partial(self._measured_at, change=change))
         made = self._over_facts(then, change, ahead) or (None if then == plan else then)
@@ -91,9 +91,11 @@ class TimePlanner:
         return part
 
     def _has_date(self, part: a.Has) -> bool:
-        """Tell whether a part of a plan is that something has a date, whatever it is."""
+        """Tell whether a part of a plan is that something has a date, whatever it is, or was born or died."""
+        life = roots_of(self.fit.lexicon.life_words)
         uses = [use for use in self.view.uses(part.items) if use.path == part.path and part.to is None]
-        return any(use.kind != "item" and self.view.may_be("time", use) for use in uses)
+        is_life = not life.isdisjoint(self.fit.label_roots(part.path.last))
+        return is_life or any(use.kind != "item" and self.view.may_be("time", use) for use in uses)
 
     def age(self, said: TimeSaid, asked: Form) -> PlannedReading | None:
         """Read how old something was when it is said, or was so, or is today."""
@@ -192,9 +194,10 @@ class TimePlanner:
         if plan is None or is_single or not is_present(asked):
             return reading
         is_one = isinstance(plan, a.ItemSet) and _asks_for_one(asked)
-        over = list[a.Held]()
+        over, dated = list[a.Held](), list[a.Held]()
 
         def current(facts: a.Held) -> a.ItemSet:
+            dated.append(facts)
             is_last = self._are_numbers(facts) and not isinstance(plan, a.Count)
             if not (self.view.has_items(_spans_of(facts)) or is_last):  # events of one day
                 return facts.ends
@@ -205,6 +208,10 @@ class TimePlanner:
             return found
 
         made = self._over_facts(plan, current, _NOW)
+        sets = [one.items if isinstance(one, a.Count) else one for one in (made, plan)]
+        now, ever = (isinstance(one, a.ItemSet) and self.view.has_items(one) for one in sets)
+        if made is not None and ever and not now:
+            made, over = plan, dated  # none of today's: so all that there are
         ending = self._path_with_dates(plan if made is None else made) or next((one.dates.over for one in over), ())
         doubts = tuple(unsaid(self.fit.text(path.last)) for path in ending[:1])
         if made in {None, plan} and not doubts:

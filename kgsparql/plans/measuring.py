@@ -24,12 +24,7 @@ from kgsparql.rdf.literals import converted, unit, unit_named
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, first_of
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES
-from kgsparql.reading.clauses import (
-    NounPhrase,
-    Predication,
-    Quantity,
-    Superlative,
-)
+from kgsparql.reading.clauses import NounPhrase, Predication, Quantity, Superlative
 from kgsparql.reading.form import Form
 from kgsparql.reading.gaps import Gap, left_out_at, may_mean, other_kind, quoted, rival
 
@@ -428,6 +423,7 @@ class Measuring(NamedWords):
         """The same numbers in the unit of what is measured, or a doubt where the graph states none, or another."""
         own = measure.unit if isinstance(measure, a.Value) else ""
         known = self.lexicon.units.get(own.lower(), own.lower())
+        asked = known if self.lexicon.unit_namesakes.get(asked) == known else asked
         numbers = [one if isinstance(one, Literal) else converted(one, asked, known) for one in bounds]
         made = [one for one in numbers if one is not None]
         if not asked or len(made) == len(bounds):

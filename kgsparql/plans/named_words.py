@@ -10,7 +10,7 @@ from itertools import chain
 from kgsparql.linking.words import root, roots_of, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Match, Rel, ends
+from kgsparql.plans.denotation import Denotation, Match, Rel, ends, of_classes
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts_of
 from kgsparql.plans.weights import weights
@@ -108,7 +108,9 @@ class NamedWords:
         for _, kind, predicate in sorted(named, key=lambda one: (one[1] in said, one[0], str(one[2])), reverse=True):
             is_office = any(way.office and not way.is_value for way in self.view.vocabulary.joined.get(predicate, ()))
             if not is_office and kind is not None and predicate not in TAXONOMY:
-                path, all_such = Step(predicate).path, a.Instances(kind)
+                of, broader = self.view.profiler.at_ends(predicate).subject_kinds, self.view.profiler.with_broader
+                is_whole = all(kind in broader([one]) for one in of)  # else of events of several kinds
+                path, all_such = Step(predicate).path, of_classes([kind] if is_whole else of)
                 if self.fit.form(predicate) == "of":  # members are who is a member of something
                     return Denotation(a.Has(all_such, path), _W.word_set, classes=frozenset({kind}))
                 return Denotation(a.Ends(all_such, path), _W.word_set, how=(Match(" ".join(texts), path),))
@@ -123,7 +125,8 @@ class NamedWords:
         said_roots = {*map(root, self.connector.at(given.head))}
         known = a.Items(()) if such is None else such.known
         ways = [one.path for one in parts_of(known, a.Ends)] + [one.path for one in parts_of(known, a.Has)]
-        return such if all(self.fit.label_roots(way.last) <= said_roots for way in ways) else None  # no *animal breed*
+        are_so = (self.fit.form(way.last) == "agent" or self.fit.label_roots(way.last) <= said_roots for way in ways)
+        return such if all(are_so) else None  # no *animal breed*
 
     def measured_by(self, positions: Sequence[int]) -> list[str]:
         """Words for what verbs measure: how long it takes, what it weighs."""

@@ -398,11 +398,12 @@ class Phrases(NamedWords):
                 return below or [Denotation(a.Items((kind,)), _W.named - _W.later * place)]
         is_asked = bool(phrase.asked) or phrase is self.question.phrase
         score = _W.of_class + _W.wanted * is_asked - _W.later * (kind not in head.classes[:1])
-        found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]
+        kinds = view.classes_ending_with(head.text, kind)
+        found = [Denotation(of_classes(kinds), score, classes=kinds, asked=phrase.asked)]
         named = list[Denotation]()
         if len(before) == 1 and before[0].is_name:  # `film Jaws` is a film, `Jaws film` may be that, too
-            kinds = view.classes_of(name.term for name in before[0].entities)
-            own = [name for name in before[0].entities if kind in kinds.get(name.term, ())]
+            said = view.classes_of(name.term for name in before[0].entities)
+            own = [name for name in before[0].entities if kind in said.get(name.term, ())]
             named = [
                 Denotation(a.Items((name.term,)), _W.named_of_class - _W.later * place)
                 for place, name in enumerate(own)
@@ -476,7 +477,8 @@ class Phrases(NamedWords):
         score = _W.of_class + (_W.wanted + _W.one_label) * (len(phrase.chunks) > 1)  # and no template that is a type
         for kind in kinds:
             if kind not in meant:
-                yield Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)
+                classes = self.view.classes_ending_with(self.texts[positions[-1]], kind)
+                yield Denotation(of_classes(classes), score, classes=classes, asked=phrase.asked)
         are_kinds = self.view.is_ontology and any(map(self.view.has_instances, head.classes))  # its items are kinds
         if phrase.kinds and phrase.asked and (head.classes or kinds) and not are_kinds:
             yield Denotation(None, _W.kinds, head=phrase.kinds, asked=phrase.asked)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import filterfalse
 
 from kgsparql.linking.english_forms import singular
-from kgsparql.linking.words import countries, roots_of
+from kgsparql.linking.words import countries, root, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Rel, best, ends, of_classes, union, unplanned
@@ -61,8 +61,9 @@ class Planner(NamedWords):
         is_of_all = any(isinstance(part.value, a.Count) for part in parts_of(found.plan, a.Where))  # with every genre
         if question.each is not None and not (self._is_table() or is_of_all):
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
-        if isinstance(found.plan, a.Number):  # the smallest price and its shop
-            unread += [p for one in question.columns for p in sorted(one.positions)]
+        if not isinstance(found.plan, a.Table | a.Numbers):  # the smallest price and its shop
+            asked = (p for one in question.columns for p in sorted(one.positions))
+            unread += [p for p in asked if not roots_of(self.lexicon.naming_words) & {root(self.texts[p])}]
         unread += self._not_averaged(found)
         doubted[True] += self._other_countries(found)
         is_bare = isinstance(plan.items if isinstance(plan := found.plan, a.Count | a.Exists) else plan, a.Instances)

@@ -105,11 +105,8 @@ class Predicating(NamedWords):
         )
         if is_among and are_many and (below := [*self._below(given, other)]):  # which concepts are metals: such
             return met(given, below)
-        is_text = (
-            not any(isinstance(one, IRI) for one in other.items.terms) if isinstance(other.items, a.Items) else False
-        )
-        are_kinds = self.view.is_ontology and self.question.asks != "ask"  # toppings of a pizza are kinds of vegetable
-        if is_among or not (given.is_free or given.is_named or given.classes or are_kinds or is_text):
+        are_such = self.question.asks != "ask"  # toppings of a pizza are kinds of vegetable, conductors Latvian
+        if is_among or not (given.is_free or given.is_named or given.classes or are_such):
             return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
         found = [one.leaving_out(given.head) for one in met(given.headless(), [*self._below(given, other)])]
         if given.head or given.classes:
@@ -255,9 +252,10 @@ class Predicating(NamedWords):
                 is_so = self.fit.allows(use.step, "of", texts[-1])  # a sequel: the one that is a *sequel of* it
                 if is_so and (fit := self.fit.whole(texts, use.step.predicate)):
                     names = [self.fit.text(use.step.predicate), *self.fit.names(other.classes)]
-                    kept = given.kept(a.Has(given.items, use.path), fit, Match(" ".join(texts), use.path))
                     said = self.fit.unsaid(names[0], texts)  # who has a child may have no son
-                    found.append(kept.doubted(unsaid(names[0], said)) if said else kept)
+                    such = self.view.of_sex(ends(given.items, use.path), said, self.lexicon)
+                    kept = given.kept(a.Has(given.items, use.path, such), fit, Match(" ".join(texts), use.path))
+                    found.append(kept.doubted(unsaid(names[0], said)) if said and such is None else kept)
                     is_called, *are_classes = (self.fit.roots(name) == roots_of(texts) for name in names)
                     if is_called and not any(are_classes):
                         return [found[-1]]  # an owner, who need be no `private owner`
