@@ -404,9 +404,7 @@ class KnownGraph:
         found = [(IRI(row.iri), words(row.key)) for row in self._rows_with([text], "class")]
         ending = {one for one, own in found if len(own) > 1 and root(own[-1]) == root(text)}
         kinds, broader = {*filter(self.has_instances, ending)}, self.profiler.with_broader
-        if (
-            kind is not None
-        ):  # a music event is an event, where nothing says what it is; no table `club_member` a member
+        if kind is not None:  # a music event is an event, where nothing says what; no table `club_member` is a member
             alone = (one for one in kinds if broader([one]) == (one,) and "_" not in one.value and not self.is_ontology)
             return frozenset((kind, *alone))
         return frozenset(one for one in kinds if kinds.isdisjoint(broader([one])[1:]))  # the others are of these
