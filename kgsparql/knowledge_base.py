@@ -169,7 +169,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel, stop=asking.stop)
         asked, indexes = self._current_state()
-        source, asked = said_source(asked, text, self.languages)
+        without, told, asked = said_source(asked, text, self.languages)
         graph = asked.within(usage) if asked.is_remote else asked
         try:
             ignored, linker = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
@@ -189,9 +189,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         metered = MeteredGraph(asked, usage, numbered(asking.emit, lambda: usage.seconds), ignored=ignored)
         notes = Notes(metered)
         notes.extend(Note("graph", line) for line in asked.notes)
-        notes.extend([Note("source", source.told)] if source.question else [])
+        notes.extend([Note("source", told)] if without else [])
         session = Session(
-            question=source.question or text, asked_as=text if source.question else "",
+            question=without or text, asked_as=text if without else "",
             labels=TermLabels(metered, notes, self.languages),
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
             model=asking.model, require_model=asking.require_model,

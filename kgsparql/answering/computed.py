@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -20,6 +20,7 @@ from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import by_names, summarised
 from kgsparql.plans.denotation import back, ends
+from kgsparql.plans.expressions import read_as
 from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.running import NO_NUMBER, Computed, run
 from kgsparql.plans.set_profile import Profiler
@@ -30,6 +31,7 @@ from kgsparql.rdf.terms import (
     IRI,
     BlankNode,
     Literal,
+    Term,
     Triple,
     distinct,
     iris_in,
@@ -193,8 +195,19 @@ def _source_gaps(found: Computed, session: Session) -> Iterator[Gap]:
         in_part = is_in_bounds and found.compared is None  # both are cited where both are in bounds
         several = disputed(session.graph, facts, session.labels.languages, in_part=in_part)
         two = [*several.values()][:2]
-        if two:
+        if two and _is_best_by_each(found, several, session):
+            session.notes.append(f"sources differ, and each leads to this: {'; '.join(two)}", code="sources")
+        elif two:
             yield rival(*two)
+
+
+def _is_best_by_each(found: Computed, values: Collection[Term], session: Session) -> bool:
+    """Whether one is best by each of several values that are in dispute, which are in one unit."""
+    match found.plan, found.compared and found.compared.next:
+        case a.Top(_, a.Value(path, kind), 1, largest), ((_, worst), *_) if path.last not in session.vocabulary.amounts:
+            first, *others = (read_as(one, kind) for one in (worst, *values))
+            return None not in {first, *others} and bool(min(others) > first if largest else max(others) < first)
+    return False
 
 
 def with_rows(found: Computed, session: Session) -> Computed:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from kgsparql.dataclasses import frozen
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph
@@ -24,19 +23,10 @@ _STOPS = stop_words()
 _MOST_GRAPHS, _LONGEST = 50, 8  # named graphs that a question may name; words of such a name
 
 
-@frozen
-class SaidSource:
-    """A question without the name of a named graph; empty for one that names none.
-
-    :param told: what the reader is to know of it.
-    """
-
-    question: str = ""
-    told: str = ""
-
-
-def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) -> tuple[SaidSource, KnowledgeGraph]:
+def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) -> tuple[str, str, KnowledgeGraph]:
     """Take a question that names a named graph for one about what that says; else return the graph as it is.
+
+    :return: the question without the name, and what the reader is to know of it; both empty where none is named.
 
     It is named by some words of its name after `according to`, or by all of that, if it is called a `census` or the
     like, after `in`.
@@ -47,18 +37,18 @@ def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) 
     spans = [*_spans_after_phrases(texts, breaks), *_spans_of_subject(texts)]
     known = graph.named_graphs() if spans and graph.is_embedded else None
     if not known or len(known) > _MOST_GRAPHS:
-        return SaidSource(), graph
-    names = {one: found.text for one, found in labels(graph, known, languages=tuple(languages)).items()}
+        return "", "", graph
+    called = labels(graph, known, languages=tuple(languages))
+    names = {one: called[one].text for one in known}
     for at, start, end, stop, joint in spans:
-        named = _named_by(texts[start:end], {one: names[one] for one in known}, by_part=start - at > 1 or stop > end)
+        named = _named_by(texts[start:end], names, by_part=start - at > 1 or stop > end)
         if named is not None and (part := graph.part(named)) is not None:
-            left, right = question[: words[at].start].rstrip(" ,"), question[words[stop - 1].end :].lstrip(" ,")
-            right = joint + right
+            left, right = question[: words[at].start].rstrip(" ,"), joint + question[words[stop - 1].end :].lstrip(" ,")
             rest = f"{left} {right}" if left and right[:1].isalnum() else f"{left}{right}"
             about = sources_named(graph, [named], languages)[named]
             told = f"only what {about} says was asked: the named graph {named}, and the default graph"
-            return SaidSource(rest[:1].upper() + rest[1:], told), part
-    return SaidSource(), graph
+            return rest[:1].upper() + rest[1:], told, part
+    return "", "", graph
 
 
 _Span: TypeAlias = tuple[int, int, int, int, str]
@@ -124,27 +114,20 @@ def disputed(
 
     :param in_part: only where some of these facts say one of them, and none the other.
     """
-    said: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
-    for fact in facts:
-        if isinstance(fact.object, Literal):
-            said[fact.subject, fact.predicate].add(fact.object)
+    said = [fact for fact in facts if isinstance(fact.object, Literal)]
     if not (said and graph.is_embedded and graph.named_graphs()):
         return {}
-    x, p, y = variables("x p y")
-    subjects, same = iris_in(key[0] for key in said), (Step(SAME_AS), Step(SAME_AS, "inverse"))
-    are_twins = (g.Values(x, subjects), g.OneOfPredicates(x, same, y))
-    pairs = (sorted(both.values(), key=str) for both in g.found(graph, "twins", (x, y), are_twins))
-    one_of = {other: first for first, other in pairs}  # what is the same is one thing
-    for twin, by in [key for key in said if key[0] in one_of]:
-        said[one_of[twin], by] |= said.pop((twin, by))
-    keys = g.Values(x, (*subjects, *one_of, *one_of.values())), g.Values(p, distinct(key[1] for key in said))
-    each: dict[tuple[Term, IRI], dict[str, set[Term]]] = defaultdict(lambda: defaultdict(set))
-    for one in g.found(graph, "disputed", (x, p, y), (*keys, g.Fact(x, p, y)), distinct=True, limit=BOUND):
-        for source in graph.sources_of(Triple(one["x"], one["p"], one["y"])) or ():
-            each[one_of.get(one["x"], one["x"]), one["p"]][source.named_graph or ""].add(one["y"])
-    for key in filter(each.__contains__, said):
-        values = {value: name for name, own in each[key].items() for value in own if name and len(own) == 1}
-        if len(values) > 1 and not (in_part and values.keys() <= said[key]):
-            names = sources_named(graph, [*map(IRI, values.values())], languages)
-            return {one: f"{own_label(one).text} ({names[IRI(values[one])]})" for one in sorted(values, key=str)}
+    x, p, y, twin, by = variables("x p y twin by")
+    keys = g.Values(x, iris_in(fact.subject for fact in said)), g.Values(p, distinct(fact.predicate for fact in said))
+    same = g.OneOfPredicates(x, (), twin, then=(Step(SAME_AS), Step(SAME_AS, "inverse")))
+    told = (*keys, same, g.Said(by, (g.Fact(twin, p, y),)))
+    each: dict[tuple[Term, IRI], dict[IRI, set[Term]]] = defaultdict(lambda: defaultdict(set))
+    for one in g.found(graph, "disputed", (x, p, y, by), told, distinct=True, limit=BOUND):
+        each[one["x"], one["p"]][one["by"]].add(one["y"])
+    for fact in said:
+        own = each[fact.subject, fact.predicate]
+        values = {value: name for name, some in own.items() for value in some if len(some) == 1}
+        if len(values) > 1 and not (in_part and values.keys() <= {other.object for other in said}):
+            names = sources_named(graph, [*values.values()], languages)
+            return {one: f"{own_label(one).text} ({names[values[one]]})" for one in sorted(values, key=str)}
     return {}

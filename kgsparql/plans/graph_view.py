@@ -451,8 +451,7 @@ class Wanted:
 
     def is_at(self, use: PredicateUse) -> bool:
         """Whether many ends that were looked at are of a class that is wanted, or any is the item, or like it."""
-        kinds = self.view.profiler.with_broader(use.classes)
-        is_kind = not (self.classes or self.item_classes).isdisjoint(kinds)
+        is_kind = not (self.classes or self.item_classes).isdisjoint(self.view.profiler.with_broader(use.classes))
         return is_kind or (self.item is not None and not self.view.members(self.item).isdisjoint(use.ends))
 
     def look_for(self, reached: Iterable[tuple[PredicateUse, a.ItemSet]]) -> Looking[None]:
@@ -467,7 +466,8 @@ class Wanted:
 
     def fit(self, use: PredicateUse, items: a.ItemSet) -> float | None:
         """How well a set that a path leads to is what is wanted; ``None`` where it is none such."""
-        is_at = self.is_at(use)
+        is_nobody = [own_label(end).text for end in use.ends] == ["[]"]  # somebody, not known who
+        is_at = self.is_at(use) or (is_nobody and not any(own.step.is_forward for own in self.view.uses(items)))
         if self.item is not None:
             is_such = is_at or self.view.has_items(a.Both((self.item, items)))
             return _W.item if is_such or (self.item_classes and self.view.has_any(items, self.item_classes)) else None

@@ -408,7 +408,7 @@ class Measuring(NamedWords):
         if phrase.chunks:
             return self._counted(given, said, phrase)
         verb = self.positions_of_verb(said)
-        found = self.measures(given, verb) if verb else []
+        found = self.measures(given, verb, () if verb else self.measured_by(said.verb))  # took exactly one day
         return [(given, one) for one in self.of_its_kind(found, quantity) or found]
 
     @staticmethod

@@ -128,6 +128,14 @@ class Bind:
 
 
 @frozen
+class Said:
+    """A group that one named graph says."""
+
+    graph: Variable
+    group: Group
+
+
+@frozen
 class NotExists:
     """That a group has no solution."""
 
@@ -177,7 +185,9 @@ class Select:
         return [(one, None) if isinstance(one, Variable) else one for one in self.head]
 
 
-Pattern: TypeAlias = "Fact | OneOfPredicates | Values | Filter | Bind | NotExists | Without | Optional | Union | Select"
+Pattern: TypeAlias = (
+    "Fact | OneOfPredicates | Values | Filter | Bind | Said | NotExists | Without | Optional | Union | Select"
+)
 HeadPart: TypeAlias = "Variable | tuple[Variable, Expression | None]"
 Group: TypeAlias = "tuple[Pattern, ...]"
 
@@ -257,8 +267,9 @@ def _pattern_text(pattern: Pattern, indent: str) -> str:
             return f"{indent}FILTER({_expression_text(pattern.condition)})\n"
         case Bind(variable, value):
             return f"{indent}BIND({_expression_text(value)} AS {variable})\n"
-        case NotExists() | Without() | Optional():
-            word = {NotExists: "FILTER NOT EXISTS", Without: "MINUS", Optional: "OPTIONAL"}[type(pattern)]
+        case NotExists() | Without() | Optional() | Said():
+            words = {NotExists: "FILTER NOT EXISTS", Without: "MINUS", Optional: "OPTIONAL"}
+            word = f"GRAPH {pattern.graph}" if isinstance(pattern, Said) else words[type(pattern)]
             return f"{indent}{word} {{\n{_group_text(pattern.group, inner)}{indent}}}\n"
         case Union():
             arms = [f"{{\n{_group_text(group, inner)}{indent}}}" for group in pattern.groups]
