@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -295,6 +295,18 @@ class AdjacentSteps:
         """Tell whether a term has a step."""
         return bool((self._steps == self._adjacency.step_number(step)).any())
 
+    def ends(self, step: Step, kept: int) -> tuple[Term, ...] | None:
+        """Return so many of what a step leads to, the first in lexical order; ``None`` if a literal is among it.
+
+        Nothing of a step that the graph has not.
+        """
+        self._view.check()
+        number = self._adjacency.step_number(step)
+        if number % 2 == 0 and number // 2 in self._literals:
+            return None
+        heads = sorted_once(self._adjacency.others[self._places[self._steps == number]])
+        return tuple(self._adjacency.terms(heads[:kept]))
+
     def _hops(self) -> tuple[Numbers, Numbers, Numbers]:
         """List the steps that are walked, in order, each with the place of its term and with its end."""
         marks = np.zeros(2 * len(self._adjacency.predicates), np.bool_)
@@ -313,6 +325,19 @@ class AdjacentSteps:
         return not (step.predicate in self._skip or self._view.drops(step.predicate))
 
 
+def led_to(view: AdjacencyView, terms: Sequence[IRI], predicates: Iterable[IRI]) -> list[tuple[Term, Term]] | None:
+    """Pair each term with what predicates lead to that is no literal; ``None`` where queries find it."""
+    adjacency = view.adjacency
+    known = [(term, number) for term in terms if (number := adjacency.number(term)) is not None]
+    begins, counts, hops = neighbours_of(adjacency, np.array([number for _, number in known], np.int64))
+    if hops > _MOST_SORTED:
+        return None
+    places = ranges(begins, counts)
+    kept = np.isin(adjacency.steps[places], [adjacency.step_number(Step(one)) for one in predicates])
+    owners, heads = np.repeat(np.arange(len(known)), counts)[kept], adjacency.others[places[kept]]
+    return [(known[own][0], adjacency.term(far)) for own, far in zip(owners.tolist(), heads.tolist(), strict=True)]
+
+
 def leads_to_any(view: AdjacencyView, step: Step, start: IRI, by: Step) -> bool:
     """Tell whether a step leads to anything that another step leads to from a term; of what is no literal."""
     view.check()
@@ -325,17 +350,23 @@ def leads_to_any(view: AdjacencyView, step: Step, start: IRI, by: Step) -> bool:
     return bool(marks[adjacency.others[adjacency.steps == adjacency.step_number(step)]].any())
 
 
-# --- Walks along property paths
+# --- Walks along property paths: queries find those that meet a literal, or lead over very many hops
+
+_MOST_HOPS = 200_000
 
 
 def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_000) -> list[Found[Term]]:
     """Find every term that each walk leads to, the start too, in the order of text; one query for 50 walks."""
-    arms = [(i, path_queries.walk(walk, limit=limit + 1, number=i)) for i, walk in enumerate(walks)]
+    known, view = dict[int, Sequence[Term]](), graph.adjacency_view()
+    for i, walk in enumerate(walks):
+        if (nodes := _nodes_along(view, walk, is_for_ends=True)) is not None:
+            known[i] = _terms_of(view, sorted_once(nodes[-1])[: limit + 1])
+    arms = [(i, path_queries.walk(walk, limit=limit + 1, number=i)) for i, walk in enumerate(walks) if i not in known]
 
     def end_of(_: int, solution: Solution) -> Term:
         return solution["end"]
 
-    return _items_of_walks("ends", graph, walks, arms, limit, item_of=end_of, key=order_key)
+    return _items_of_walks("ends", graph, walks, arms, limit, known=known, item_of=end_of, key=order_key)
 
 
 def walk_ways(
@@ -345,10 +376,16 @@ def walk_ways(
 
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
     """
+    known, view = dict[int, Sequence[Way]](), graph.adjacency_view()
+    for i, (walk, own) in enumerate(zip(walks, ends, strict=True)):
+        if (nodes := _nodes_along(view, walk, own)) is not None:
+            rows = zip(*(_terms_of(view, column[: limit + 1]) for column in nodes), strict=True)
+            known[i] = [Way(Path(row[0], tuple(map(Step.hop, walk.path.steps, row, row[1:])))) for row in rows]
     arms = [
         (i, path_queries.walk_triples(walk, some, limit=limit + 1, number=i))
         for i, (walk, own) in enumerate(zip(walks, ends, strict=True))
         for some in ([None] if own is None else in_parts(own, graph.chunk_size))
+        if i not in known
     ]
 
     def way_of(number: int, solution: Solution) -> Way | None:
@@ -362,14 +399,14 @@ def walk_ways(
     def key(way: Way) -> list[object]:
         return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]
 
-    return _items_of_walks("walks", graph, walks, arms, limit, item_of=way_of, key=key)
+    return _items_of_walks("walks", graph, walks, arms, limit, known=known, item_of=way_of, key=key)
 
 
 def _items_of_walks(
     what: str, graph: KnowledgeGraph, walks: Sequence[Walk], arms: Sequence[tuple[int, Query]], limit: int, *,
-    item_of: Callable[[int, Solution], T | None], key: Callable[[T], Any],
+    known: Mapping[int, Sequence[T]], item_of: Callable[[int, Solution], T | None], key: Callable[[T], Any],
 ) -> list[Found[T]]:  # fmt: skip
-    """Find the first items of each walk; a cut where there are more, or may be."""
+    """Find the first items of each walk, where they are not known; a cut where there are more, or may be."""
     items: list[dict[T, None]] = [{} for _ in walks]
     variables = {number: arm.variables for number, arm in arms}
     complete = True
@@ -383,12 +420,58 @@ def _items_of_walks(
             if (item := item_of(number, solution)) is not None:
                 items[number][item] = None
     firsts = list[Found[T]]()
-    for walk, own in zip(walks, items, strict=True):
-        first = sorted(own, key=key)
-        cuts = (Cut(what, limit, None, str(walk)),) if len(first) > limit or not complete else ()
+    for i, (walk, own) in enumerate(zip(walks, items, strict=True)):
+        first = known.get(i) or sorted(own, key=key)
+        cuts = (Cut(what, limit, None, str(walk)),) if len(first) > limit or not (complete or i in known) else ()
         firsts.append(Found(tuple(first[:limit]), cuts))
     return firsts
 
 
 def _number_of_walk(solution: Solution) -> int:
     return int(cast("Literal", solution["walk"]).value)
+
+
+def _nodes_along(
+    view: AdjacencyView | None, walk: Walk, ends: Sequence[Term] | None = None, *, is_for_ends: bool = False
+) -> list[Numbers] | None:
+    """Find the ways along a walk in lexical order, a column of numbers for each place; ``None`` if queries find them.
+
+    :param ends: the only ones that are wanted; ``None`` for all.
+    :param is_for_ends: each end is wanted once, and its last places are enough.
+    """
+    wanted = iris_in(ends or ())
+    if view is None or walk.constraints or len(wanted) < len(ends or ()):
+        return None
+    began, adjacency, steps = time.perf_counter(), view.adjacency, walk.path.steps
+    if (start := adjacency.number(walk.start)) is None:
+        return None
+    nodes: list[Numbers] = [np.array([start])]
+    for i, step in enumerate(steps):
+        view.check()
+        number = adjacency.step_number(step)
+        begins, counts, hops = neighbours_of(adjacency, nodes[-1])
+        first, last = (adjacency.literal_starts[nodes[-1] + more].astype(np.int64) for more in (0, 1))
+        texts = adjacency.literals[ranges(first, last - first)]
+        if hops > _MOST_HOPS or (step.is_forward and (texts == number // 2).any()):
+            return None
+        places = ranges(begins, counts)
+        are_such = adjacency.steps[places] == number
+        rows, heads = np.repeat(np.arange(len(counts)), counts)[are_such], adjacency.others[places[are_such]]
+        nodes = [*(column[rows] for column in nodes), heads.astype(np.int64)]
+        if i and step.inverts(steps[i - 1]):
+            onward = nodes[-1] != nodes[-3]
+            nodes = [column[onward] for column in nodes]
+        if is_for_ends:
+            order = np.lexsort(nodes[-2:])
+            once = order[starts_of(*(column[order] for column in nodes[-2:]))]
+            nodes = [column[once] for column in nodes[-2:]]
+    if ends is not None:
+        numbers = [adjacency.number(term) for term in wanted]
+        kept = np.isin(nodes[-1], [one for one in numbers if one is not None])
+        nodes = [column[kept] for column in nodes]
+    view.report_search(began, walk.start, len(nodes[-1]), what="walks")
+    return nodes
+
+
+def _terms_of(view: AdjacencyView | None, numbers: Numbers) -> list[Term]:
+    return [] if view is None else view.adjacency.terms(numbers)

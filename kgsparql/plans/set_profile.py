@@ -9,7 +9,7 @@ from itertools import chain, filterfalse
 
 from kgsparql.dataclasses import dataclass, field, frozen
 from kgsparql.exploration import Label
-from kgsparql.exploration.adjacency_search import AdjacentSteps, leads_to_any
+from kgsparql.exploration.adjacency_search import AdjacentSteps, leads_to_any, led_to
 from kgsparql.exploration.batched_select import PredicatePath, StepUse
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, in_parts, select_each
 from kgsparql.plans import algebra as a
@@ -185,12 +185,22 @@ class Profiler:
         for one in sets:
             if isinstance(one, a.Items):
                 known[one] = _first_by_name(one.terms)
+            elif one not in known and (ends := self._adjacent_ends(one)) is not None:
+                known[one] = ends
             elif one not in known:
                 new.append(one)
         selects = [g.Select((Variable("x"),), (self._any(self._from_sample(one)),)) for one in new]
         found = grouped((at, solution["x"]) for at, solution in select_each(self.graph, "sample", selects))
         for at, one in enumerate(new):  # ordered here: Oxigraph takes 80 ms for 2,000 terms
             known[one] = _first_by_name(found.get(at, ()))
+
+    def _adjacent_ends(self, items: a.ItemSet) -> tuple[Term, ...] | None:
+        """The first of what a path leads to, by the adjacency; ``None`` where a query finds them."""
+        match self._from_sample(items):
+            case a.Ends(a.Items(terms), PropertyPath((step,))) if not step.is_repeated:
+                steps = self._adjacent(terms)
+                return None if steps is None else steps.ends(step, SAMPLED)
+        return None
 
     def _from_sample(self, items: a.ItemSet) -> a.ItemSet:
         """What a path leads to, from a sample of where its last step begins.
@@ -338,12 +348,16 @@ class Profiler:
         wanted = distinct(terms) if is_said else ()
         x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
-        facts = [(g.Fact(x, predicate, kind),) for predicate in self.vocabulary.kinds]
+        view = self.graph.adjacency_view()
         for some in in_parts(wanted, 400):
-            group = (g.Values(x, tuple(some)), *g.any_of(facts))
-            for one in g.found(self.graph, "classes", (x, kind), group, distinct=True, limit=10_000):
-                if isinstance(one["c"], IRI):
-                    found[one["x"]].add(one["c"])
+            if (pairs := None if view is None else led_to(view, some, self.vocabulary.kinds)) is None:
+                facts = [(g.Fact(x, predicate, kind),) for predicate in self.vocabulary.kinds]
+                group = (g.Values(x, tuple(some)), *g.any_of(facts))
+                solutions = g.found(self.graph, "classes", (x, kind), group, distinct=True, limit=10_000)
+                pairs = [(one["x"], one["c"]) for one in solutions]
+            for term, own in pairs:
+                if isinstance(own, IRI):
+                    found[term].add(own)
         return found
 
     def is_anywhere(self, kind: a.Instances, *after: Step) -> bool:
