@@ -195,7 +195,9 @@ def _source_gaps(found: Computed, session: Session) -> Iterator[Gap]:
         in_part = is_in_bounds and found.compared is None  # both are cited where both are in bounds
         several = disputed(session.graph, facts, session.labels.languages, in_part=in_part)
         two = [*several.values()][:2]
-        if two and _is_best_by_each(found, several, session):
+        if two and any(parts_of(found.plan, a.Disputed)):
+            session.notes.append(f"sources differ: {'; '.join(two)}", code="sources")
+        elif two and _is_best_by_each(found, several, session):
             session.notes.append(f"sources differ, and each leads to this: {'; '.join(two)}", code="sources")
         elif two:
             yield rival(*two)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
+from kgsparql.dataclasses import replace
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.linking.words import root, stop_words, tokens
+from kgsparql.plans import algebra as a
+from kgsparql.plans.dated_patterns import same_as
+from kgsparql.plans.denotation import Denotation, PlannedReading, Rel, named_set
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
-from kgsparql.rdf.paths import Step
+from kgsparql.rdf.paths import Step, directions
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, distinct, iris_in, normalised
 from kgsparql.rdf.vocabulary import SAME_AS
+from kgsparql.reading.clauses import places_of
+from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.parser import read_question
 from kgsparql.schema.patterns import patterns
 
 _STOPS = stop_words()
@@ -38,8 +46,7 @@ def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) 
     known = graph.named_graphs() if spans and graph.is_embedded else None
     if not known or len(known) > _MOST_GRAPHS:
         return "", "", graph
-    called = labels(graph, known, languages=tuple(languages))
-    names = {one: called[one].text for one in known}
+    names = {one: found.text for one, found in labels(graph, known, languages=tuple(languages)).items()}
     for at, start, end, stop, joint in spans:
         named = _named_by(texts[start:end], names, by_part=start - at > 1 or stop > end)
         if named is not None and (part := graph.part(named)) is not None:
@@ -74,7 +81,8 @@ def _spans_after_phrases(texts: Sequence[str], breaks: Collection[int]) -> Itera
     """
     for at in range(len(texts)):
         for size in (2, 1):
-            if " ".join(texts[at : at + size]) in lexicon().source_phrases:
+            is_alone = at > 0 and texts[at - 1] in lexicon().only_words  # only in the Census: another question
+            if " ".join(texts[at : at + size]) in lexicon().source_phrases and not is_alone:
                 start = at + size
                 last = min(len(texts), start + _LONGEST, *(one for one in breaks if one > start))
                 yield from ((at, start, end, end, "") for end in range(last, start, -1) if texts[end - 1] not in _STOPS)
@@ -90,6 +98,70 @@ def _named_by(said: Sequence[str], names: Mapping[IRI, str], *, by_part: bool) -
 
 def _content_roots(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(root(text) for text in texts if text not in _STOPS)
+
+
+def read_by_source(asked: Form, planner: Callable[[Form], Any], view: Any) -> tuple[Form, PlannedReading] | None:
+    """Read who says something, on what the named graphs differ, and what only one has; ``None`` if none is asked."""
+    own, texts, known = asked.language, asked.texts, view.profiler.graph.graph.named_graphs()
+    if view.vocabulary.has_twins and (same := _whether_the_same(asked, view)) is not None:
+        return asked, PlannedReading(same, 1.0)
+    if not known or not 1 < len(known) <= _MOST_GRAPHS:
+        return None
+    told, start, end, form = own.empty_words | own.source_words, 0, 0, cast("Callable[..., a.ItemSet]", a.Sources)
+    if is_said := not own.source_words.isdisjoint(texts):
+        if not (own.differing | own.agreeing).isdisjoint(texts):
+            return _where_they_differ(asked, planner(asked))
+        best = next((phrase.superlative for phrase in asked.phrases if phrase.superlative), None)
+        is_time = best is not None and not {"year", "founded"}.isdisjoint(best.measures)
+        if best is not None and is_time and {*texts} - told - own.numbers.keys() == {texts[best.position]}:
+            its = replace(best, number=1, measures=("date", "year"))  # when it was issued, whatever that is called
+            found = planner(asked).phrases.measuring.superlative(Denotation(a.Items(tuple(known))), its)
+            return next(((asked, PlannedReading(one.items, 1.0)) for one in found if one.how), None)
+    verbs = own.reporting | (own.telling_verbs if is_said else own.saying)
+    for at, text in enumerate(texts[:-1]):
+        is_telling = text in verbs and told >= {*texts[:at]}
+        if at and is_telling and (is_said or texts[0] == "who"):  # which of the sources say that
+            end = at + 1 + (texts[at + 1] in own.relatives)
+        elif text in own.only_words and texts[at + 1] in own.locatives:
+            start = at - (texts[at - 1] in own.be_forms | own.joining_verbs | own.existence_verbs)
+            for stop in range(at + 3, len(texts) + 1):
+                if (named := _named_by(texts[at + 2 : stop], view.labels(known), by_part=True)) is not None:
+                    end, form = stop, partial(a.OnlyIn, graph=a.Items((named,)))
+    rest = read_question(asked.read.without(start, end))
+    made = planner(rest).plan() if end else PlannedReading(None)
+    is_such = isinstance(made.plan, a.ItemSet) and not (made.doubts or isinstance(made.plan, a.Items))
+    return (rest, replace(made, plan=form(made.plan))) if is_such else None
+
+
+def _whether_the_same(asked: Form, view: Any) -> a.Plan | None:
+    """Read whether two things are the same, where the graph says that they are."""
+    own, read = asked.language, asked.read
+    named = [one for one in read.chunks if one.entities]
+    rest = {asked.texts[at] for at in {*range(len(asked.texts))} - places_of(named) if not read.is_type_word(at)}
+    if len(named) != 2 or own.same_words.isdisjoint(asked.texts) or not rest <= own.empty_words | own.same_words:
+        return None
+    one, other = (named_set(chunk.entities[0]) for chunk in named)
+    same = a.Both((one, a.Either(tuple(a.Ends(other, Step(SAME_AS, way).path) for way in directions("both")))))
+    return a.Exists(same) if asked.texts[0] in own.be_forms and view.has_items(same) else None
+
+
+def _where_they_differ(asked: Form, reader: Any) -> tuple[Form, PlannedReading] | None:
+    """Read on what named graphs differ, of a thing, or of which of a class; or whether they do."""
+    own, texts = asked.language, asked.texts
+    said = own.empty_words.union(own.amounts, own.telling_verbs, own.source_words, own.agreeing, own.differing)
+    chunks = (one for one in asked.read.chunks if one.text.lower() not in own.source_words)
+    for first in [one for one in chunks if one.entities or one.classes][:1]:
+        given = Denotation(named_set(first.entities[0]) if first.entities else a.Instances(first.classes[0]))
+        left = tuple(at for at, text in enumerate(texts) if text not in said and at not in first.span)
+        is_differing, is_asked = not own.differing.isdisjoint(texts), texts[0] in own.auxiliaries
+        for one in reader.connector.connect(given, Rel(left, "of", hops=1)) if left else ():
+            differ, by = a.Disputed(given.known, one.path), a.Sources(one.known)
+            are_several = not is_asked or len(reader.view.members(by)) > 1  # one alone does not disagree
+            if not one.doubts and are_several and (is_asked or is_differing) and texts[0] not in own.how_words:
+                such = a.Exists(differ)
+                plan: a.Plan = differ if not is_asked else such if is_differing else a.Not(such)
+                return replace(asked, is_definition=False), PlannedReading(plan, 1.0)
+    return None
 
 
 def sources_named(graph: KnowledgeGraph, named: Sequence[IRI], languages: Sequence[str]) -> dict[IRI, str]:
@@ -119,8 +191,7 @@ def disputed(
         return {}
     x, p, y, twin, by = variables("x p y twin by")
     keys = g.Values(x, iris_in(fact.subject for fact in said)), g.Values(p, distinct(fact.predicate for fact in said))
-    same = g.OneOfPredicates(x, (), twin, then=(Step(SAME_AS), Step(SAME_AS, "inverse")))
-    told = (*keys, same, g.Said(by, (g.Fact(twin, p, y),)))
+    told = (*keys, same_as(x, twin), g.Said(by, (g.Fact(twin, p, y),)))
     each: dict[tuple[Term, IRI], dict[IRI, set[Term]]] = defaultdict(lambda: defaultdict(set))
     for one in g.found(graph, "disputed", (x, p, y, by), told, distinct=True, limit=BOUND):
         each[one["x"], one["p"]][one["by"]].add(one["y"])

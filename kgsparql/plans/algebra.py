@@ -226,6 +226,29 @@ class Unknown:
 
 
 @frozen
+class Sources:
+    """The named graphs that say of anything that it is in a set."""
+
+    saying: ItemSet
+
+
+@frozen
+class Disputed:
+    """The items of a set of which one named graph says something by a path, and another one something else."""
+
+    items: ItemSet
+    path: PropertyPath
+
+
+@frozen
+class OnlyIn:
+    """The items of a set of which this named graph says something, and no other one does."""
+
+    items: ItemSet
+    graph: ItemSet
+
+
+@frozen
 class Held:
     """What a path leads to by facts that held at some time: by a predicate whose facts have dates, or over a node.
 
@@ -441,6 +464,9 @@ ItemSet: TypeAlias = (
     | Retired
     | Once
     | Unknown
+    | Sources
+    | Disputed
+    | OnlyIn
     | Held
     | Beside
     | Times

@@ -77,6 +77,9 @@ _OPERATIONS = """
     set retired Retired set
     set once Once set
     set unknown Unknown set
+    set sources Sources set
+    set disputed Disputed set path
+    set only-in OnlyIn set set
     set held Held set path dates whole whole whole whole set?
     set beside Beside facts order-of-times facts
     set times Times facts moment

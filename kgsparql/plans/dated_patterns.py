@@ -1,4 +1,4 @@
-"""Patterns of facts with dates: which held at some time, when they began, how long they lasted.
+"""Patterns of facts with dates: which held at some time, when they began, how long they lasted; and of who says what.
 
 Dates are compared by days, as numbers such as 20090131. A year alone begins with its first day and is over with its
 last one. What is not known, or no date, excludes nothing that the other end does not.
@@ -16,7 +16,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import DAY, MONTH, YEAR, date_key, today
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, XSD, Literal, distinct, zip_equal
 from kgsparql.rdf.vocabulary import (
     DEPRECATED_RANK,
@@ -25,6 +25,7 @@ from kgsparql.rdf.vocabulary import (
     RANK,
     RDF_TYPE,
     REIFIES,
+    SAME_AS,
     STATEMENT_PARTS,
     qualifier_value,
     statement_claim,
@@ -73,7 +74,7 @@ class Compiler(Protocol):
 
 
 def dated(to: Compiler, items: Any, x: Variable) -> Group:
-    """What facts with dates lead to, or their dates; what is not known."""
+    """What facts with dates lead to, or their dates; what named graphs say; what is not known."""
     match items:
         case a.Unknown(inner):
             nameless = apply("||", apply("isBlank", x), apply("CONTAINS", apply("STR", x), "/.well-known/genid/"))
@@ -82,11 +83,36 @@ def dated(to: Compiler, items: Any, x: Variable) -> Group:
             is_nothing = filter_by("REGEX", apply("LCASE", apply("STR", x)), f"^({texts})$")
             arms = (g.Filter(nameless), g.NotExists(said)), (is_nothing,)
             return (g.Union(tuple((*to.members(inner, x), *arm) for arm in arms)),)
+        case a.Sources(saying):
+            return (g.Said(x, to.members(saying, to.new("i"))),)
+        case a.Disputed(inner, path):
+            one, by = to.new("v"), to.new("g")
+            others, alike = _said_by(to, x, by, path, to.new("v")), g.NotExists(_said_by(to, x, by, path, one))
+            return (*to.members(inner, x), *_said_by(to, x, to.new("g"), path, one), *others, alike)
+        case a.OnlyIn(inner, graph):
+            by, another = to.new("g"), to.new("g")
+            is_other = filter_by("!", apply("sameTerm", by, another))
+            alike = g.NotExists((*_said_by(to, x, another), is_other))
+            return (*to.members(inner, x), *to.members(graph, by), *_said_by(to, x, by), alike)
         case a.Held():
             return facts_at(to, items, x)[0]
         case a.Beside():
             return _beside_others(to, items, x)
     return _times_of(to, items, x)
+
+
+def _said_by(
+    to: Compiler, x: Variable, by: Variable, path: PropertyPath | None = None, value: Variable | None = None
+) -> Group:
+    """Make the patterns of what a named graph says of an item, or what is the same, by a path or at all."""
+    twin, far = to.new("i"), value or to.new("i")
+    said: Group = (g.Fact(twin, to.new("p"), far),) if path is None else to.along(twin, path, far)
+    return same_as(x, twin), g.Said(by, said)
+
+
+def same_as(x: Variable, twin: Variable) -> g.OneOfPredicates:
+    """Make the pattern of an item, or of what is the same."""
+    return g.OneOfPredicates(x, (), twin, then=(Step(SAME_AS), Step(SAME_AS, "inverse")))
 
 
 def facts_at(

@@ -131,7 +131,7 @@ class PlanCompiler:
                 with self.unseen():
                     left_out = g.Without(self.members(without, x))
                 return (*self.members(inner, x), left_out)
-            case a.Held() | a.Beside() | a.Times() | a.Unknown():
+            case a.Held() | a.Beside() | a.Times() | a.Sources() | a.Disputed() | a.OnlyIn() | a.Unknown():
                 return dated(self, items, x)
             case a.Current() | a.Retired() | a.Once():
                 return self._kept_of(items, x)

@@ -215,9 +215,9 @@ class Writer:
             case a.Current(inner) | a.Once(inner) | a.Retired(inner):
                 found, mark = self.phrase(inner), Clause("marked as deprecated")
                 return found.with_clause(mark) if isinstance(items, a.Retired) else found
-            case a.Top():
+            case a.Top() | a.Sources() | a.Disputed() | a.OnlyIn():
                 text = self.word(items)
-                return Phrase(text, text, "best", is_one=items.number == 1)
+                return Phrase(text, text, "best", is_one=getattr(items, "number", 0) == 1)
         return THEY if isinstance(items, a.Members) else ANYTHING
 
     def _where(self, where: a.Where) -> Phrase:

@@ -71,7 +71,8 @@ class PlannedOrWalked(Retriever):
         if told is not None and len(told.evidence):
             return told
         found = self._planned_or_walked(session)
-        return found if told is None else replace(found, gaps=(*told.gaps, *found.gaps))
+        is_said = found.computed is not None and isinstance(found.computed.plan, a.Sources)
+        return found if told is None or is_said else replace(found, gaps=(*told.gaps, *found.gaps))
 
     def _planned_or_walked(self, session: Session) -> Retrieval:
         found = None
