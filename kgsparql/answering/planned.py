@@ -32,7 +32,7 @@ from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import as_meant, in_unit
-from kgsparql.plans.denotation import Denotation, PlannedReading, named_set
+from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.in_time import TimePlanner
 from kgsparql.plans.label_fit import NEAR, LabelFit
@@ -196,12 +196,11 @@ def _read_in_order(asked: Form, planner: _Plans, moments: Moments) -> _ReadOther
 def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherwise:
     """Read `in kilometres` at the end as the unit of the number that is asked for; ``None`` where it is of none."""
     texts, own = asked.texts, asked.language
-    end = len(texts) - (texts[-1] in own.openers)  # in km, please
-    start, at = end - 2, end - 1
+    start, at, end = len(texts) - 2, len(texts) - 1, len(texts)  # in km
     start -= texts[start] in own.degrees  # in degrees Celsius
     if texts[0] in own.how_words and not own.amounts.isdisjoint(texts[1:2]):  # how many km long
         start, at, end = 1, 2, 3
-    if not 0 < at < end or texts[at] not in own.units or texts[start] not in own.locatives | own.amounts:
+    if not 0 < at < len(texts) or texts[at] not in own.units or texts[start] not in own.locatives | own.amounts:
         return None
     rest, sign = read_question(asked.read.without(start, end)), own.units[texts[at]]
     reader = planner(rest)
@@ -210,26 +209,8 @@ def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherw
         plan = a.SummaryOf("max", plan.start, a.Value(plan.path, "number"))
     made = plan and mapped(plan, partial(in_unit, sign=sign, amounts=session.vocabulary.amounts))
     if reading.doubts or not isinstance(made, a.Number) or kind_of(made)[1] != sign:
-        made = _only_in_unit(reader, rest, sign)
-        return None if made is None else (rest, PlannedReading(made, 1.0))
-    return rest, replace(reading, plan=made)
-
-
-def _only_in_unit(reader: Planner, asked: Form, sign: str) -> a.Number | None:
-    """Read the value in a unit of the one thing that is named, where no more is said than how long it is."""
-    own, chunks = reader.lexicon, [chunk for chunk in asked.read.chunks if chunk.entities]
-    if len(chunks) != 1:
         return None
-    empty = own.empty_words.union(
-        own.how_words, own.amounts, own.joining_verbs, (one.split()[-1] for one in own.measures)
-    )
-    said = [at for at, text in enumerate(asked.texts) if text not in empty and at not in chunks[0].span]
-    given, kind = Denotation(named_set(chunks[0].entities[0])), unit(sign).kind
-    adjectives = () if said else (word for one in own.comparatives.values() for word in one.measures)
-    options = reader.phrases.measuring.measures(given, said, distinct((kind, *asked.measures, *adjectives)))
-    known = [one for one in options if isinstance(one.measure, a.Value) and unit(one.measure.unit).kind == kind]
-    values = [in_unit(one.measure, sign, reader.view.vocabulary.amounts) for one in known[:1]]
-    return a.SummaryOf("max", given.known, values[0]) if values else None
+    return rest, replace(reading, plan=made)
 
 
 def _texts_in(tag: str, reading: PlannedReading, view: KnownGraph) -> PlannedReading | None:

@@ -46,7 +46,8 @@ def said_source(graph: KnowledgeGraph, question: str, languages: Sequence[str]) 
     known = graph.named_graphs() if spans and graph.is_embedded else None
     if not known or len(known) > _MOST_GRAPHS:
         return "", "", graph
-    names = {one: found.text for one, found in labels(graph, known, languages=tuple(languages)).items()}
+    called = labels(graph, known, languages=tuple(languages))
+    names = {one: called[one].text for one in known}
     for at, start, end, stop, joint in spans:
         named = _named_by(texts[start:end], names, by_part=start - at > 1 or stop > end)
         if named is not None and (part := graph.part(named)) is not None:
