@@ -14,7 +14,7 @@ from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.graph import in_parts, select_each
 from kgsparql.linking.label_index.search import Kind, LabelRow
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import other_numbers, root, roots_of, same_root, words, words_of
+from kgsparql.linking.words import STOP_WORDS, other_numbers, root, roots_of, same_root, words, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import KINDS_LEFT_OUT, PlannedReading, back, ends, lists_left_out, of_classes
 from kgsparql.plans.expressions import is_year
@@ -60,7 +60,7 @@ A_LIST = other_kind("what is in a list", "the list")
 _LONGEST_LIST, _CELLS = 25, 5_000  # members of a list that are told apart; cells of lists that are read
 TOLD = frozenset((*DESCRIPTIONS, *ALTERNATIVE_LABELS, DERIVED_FROM))
 """Predicates that say what a thing is or is called: these are walked where a question names them."""
-_ROWS = 100  # labels with a word of the question that are read
+_ROWS, _STOPS = 100, STOP_WORDS["en"]  # labels with a word of the question that are read
 
 
 @dataclass(slots=True)
@@ -402,7 +402,7 @@ class KnownGraph:
     def classes_ending_with(self, text: str, kind: IRI | None = None) -> frozenset[IRI]:
         """The classes of which a word is the last of several: humidity sensors; beside a class that is called so."""
         found = [(IRI(row.iri), words(row.key)) for row in self._rows_with([text], "class")]
-        ending = {one for one, own in found if len(own) > 1 and root(own[-1]) == root(text)}
+        ending = {one for one, own in found if own[1:] and root(own[-1]) == root(text) and _STOPS.isdisjoint(own)}
         kinds, broader = {*filter(self.has_instances, ending)}, self.profiler.with_broader
         if kind is not None:  # a music event is an event, where nothing says what; no table `club_member` is a member
             alone = (one for one in kinds if broader([one]) == (one,) and "_" not in one.value and not self.is_ontology)

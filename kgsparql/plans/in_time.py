@@ -208,9 +208,9 @@ class TimePlanner:
             return found
 
         made = self._over_facts(plan, current, _NOW)
-        sets = [one.items if isinstance(one, a.Count) else one for one in (made, plan)]
-        now, ever = (isinstance(one, a.ItemSet) and self.view.has_items(one) for one in sets)
-        if made is not None and ever and not now:
+        now, ever = (one.items if isinstance(one, a.Count) else one for one in (made, plan))
+        is_none = isinstance(now, a.ItemSet) and now != ever and not (is_one or self.view.has_items(now))
+        if is_none and isinstance(ever, a.ItemSet) and self.view.has_items(ever):
             made, over = plan, dated  # none of today's: so all that there are
         ending = self._path_with_dates(plan if made is None else made) or next((one.dates.over for one in over), ())
         doubts = tuple(unsaid(self.fit.text(path.last)) for path in ending[:1])
