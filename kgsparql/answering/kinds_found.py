@@ -129,14 +129,14 @@ def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], sess
     (kinds,) = session.compared_labels.majority_types(groups, in_grace=True)
     noun = roots_of([asked.words(asked.noun[-1:])])
     is_in_list = any(one in {LIST_FIRST, LIST_REST} or PLACE.match(one.value) for one in way.predicates)
-    if len(steps) == 1 or not noun or not kinds[-1] or is_in_list:
+    if len(steps) == 1 or not noun or is_in_list:
         return
     (shared,) = session.compared_labels.shared_types([best.ends[:_SAMPLE]])
     ends = [kinds[-1], *shared, *(steps[-1:] if way.last_step.is_forward else ())]
     if roots_of(steps[-1:]) & roots_of(asked.language.naming_words):  # their names
         ends.append(kinds[-2])
     if noun.isdisjoint(roots_of(ends)) and not noun.isdisjoint(roots_of([*steps, *kinds[1:-1]])):
-        yield other_kind(asked.words(asked.noun), quoted(kinds[-1]))
+        yield other_kind(asked.words(asked.noun), quoted(kinds[-1] or steps[-1]))
 
 
 def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Session) -> Iterator[Gap]:
