@@ -18,7 +18,7 @@ from kgsparql.exploration.labels import UNKNOWN
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
-from kgsparql.plans.adapting import by_names, summarised
+from kgsparql.plans.adapting import by_names, of_names, summarised
 from kgsparql.plans.denotation import back, ends
 from kgsparql.plans.expressions import read_as
 from kgsparql.plans.label_fit import NEAR
@@ -66,8 +66,7 @@ def with_names(found: Computed, session: Session) -> Computed | None:
     """Return the same with names for blank nodes, those called alike as one; ``None`` where a set has other nodes."""
     plan, are_blank = found.plan, [isinstance(one, BlankNode) for one in found.items or found.terms]
     if isinstance(plan, a.Count) and isinstance(found.value, Literal):
-        some = common_profiler(session).sample(plan.items)
-        is_named = any(isinstance(one, BlankNode) for one in some)
+        is_named = any(isinstance(one, BlankNode) for one in common_profiler(session).sample(plan.items))
         named = _names_of_blank_nodes(plan.items, int(found.value.value), session) if is_named else None
         return found if named is None else run_plan(a.Count(named.plan), session)  # type: ignore[arg-type]
     if found.is_table and any(are_blank):
@@ -77,17 +76,19 @@ def with_names(found: Computed, session: Session) -> Computed | None:
     return found
 
 
+def _naming_steps(session: Session) -> Iterator[Step]:
+    """Yield the steps that may lead to names, the likeliest first; of an endpoint one: each costs two queries."""
+    labels = session.vocabulary.labels[: 1 if session.graph.is_remote else None]
+    return map(Step, filter(session.graph.held(frozenset(labels)).__contains__, labels))
+
+
 def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Computed | None:
     """Find what all blank nodes of a set are called, by one predicate; ``None`` where some have no name."""
-    labels = session.vocabulary.labels[: 1 if session.graph.is_remote else None]  # each costs two queries
-    held = session.graph.held(frozenset(labels))
-    for predicate in filter(held.__contains__, labels):
-        step = Step(predicate)
+    for step in _naming_steps(session):
         if len(run_plan(a.Has(nodes, step.path), session).items) == many:
             named: a.ItemSet = ends(nodes, step.path)
             if isinstance(nodes, a.Top) and isinstance(nodes.measure, a.HowMany):  # nodes of one name count as one
-                by_name = PropertyPath((step.reversed, *nodes.measure.path.steps))
-                named = replace(nodes, items=ends(nodes.items, step.path), measure=replace(nodes.measure, path=by_name))
+                named = replace(nodes, items=ends(nodes.items, step.path), measure=of_names(nodes.measure, step))
             return run_plan(named, session)
     return None
 
@@ -95,9 +96,8 @@ def _names_of_blank_nodes(nodes: a.ItemSet, many: int, session: Session) -> Comp
 def _with_names_in_table(found: Computed, session: Session) -> Computed:
     """Call the blank nodes of a table by their names, one row for each; leave it where some have none."""
     at = {i for row in found.rows for i, term in enumerate(row) if isinstance(term, BlankNode)}
-    held = session.graph.held(frozenset(session.vocabulary.labels))
-    for predicate in filter(held.__contains__, session.vocabulary.labels):
-        named = run_plan(by_names(found.plan, at, Step(predicate)), session)
+    for step in _naming_steps(session):
+        named = run_plan(by_names(found.plan, at, step), session)
         if not any(isinstance(term, BlankNode) for term in named.terms):
             return named
     return found

@@ -113,7 +113,7 @@ class Linker:
         lattice = self.lattice(question)
         found = lattice.candidates(self.embedder)
         entities = [one for one in found if one.row.kind == "entity"]
-        others = [c for c in found if c not in entities and c.matched == "exact" and c.row.degree]
+        others = [c for c in found if c.row.kind != "entity" and c.matched == "exact" and c.row.degree]
         links = _links_without_overlap(lattice, entities)
         kinds = {
             start

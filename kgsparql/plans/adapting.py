@@ -123,17 +123,17 @@ def by_names(plan: a.Plan, at: Collection[int], step: Step) -> a.Plan:
         measure = one.measure
         if place in at and isinstance(measure, a.Value):
             measure = a.Value(PropertyPath((*measure.path.steps, step)), "text")
-        columns.append(replace(one, measure=_of_names(measure, step) if plan.shows_items and 0 in at else measure))
+        columns.append(replace(one, measure=of_names(measure, step) if plan.shows_items and 0 in at else measure))
     if not (plan.shows_items and 0 in at):
         return replace(plan, columns=tuple(columns))
     order, items = plan.order_by, ends(plan.items, step.path)
-    order = order if isinstance(order, str) else _of_names(order, step)
+    order = order if isinstance(order, str) else of_names(order, step)
     return replace(plan, items=items, columns=tuple(columns), order_by=order)
 
 
-def _of_names(measure: Any, step: Step) -> Any:
-    """What is measured of all that is called so, where it was measured of each."""
+def of_names(measure: Any, step: Step) -> Any:
+    """Measure of all that is called so what was measured of each, by the step that leads to its name."""
     if isinstance(measure, a.Calculated):
-        return replace(measure, left=_of_names(measure.left, step), right=_of_names(measure.right, step))
+        return replace(measure, left=of_names(measure.left, step), right=of_names(measure.right, step))
     path = getattr(measure, "path", None)
     return measure if path is None else replace(measure, path=PropertyPath((step.reversed, *path.steps)))
