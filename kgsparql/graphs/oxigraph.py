@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice, product
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self, cast
@@ -21,8 +21,8 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
 from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
 from kgsparql.graphs.naming import naming_of
 from kgsparql.graphs.query_process import HAS_FORKS, QueryProcesses
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple, distinct, printable
+from kgsparql.rdf.query import Lookup, Query
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, distinct, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _TRIPLE, _VALUE = attrgetter("triple"), attrgetter("value")
@@ -209,8 +209,31 @@ class OxigraphGraph(KnowledgeGraph):
         """Return the solutions of a SELECT."""
         if query.empty:
             return Solutions()
+        if query.lookup is not None:
+            return Solutions(query.lookup.variables, tuple(islice(self._looked_up(query.lookup), query.lookup.limit)))
+        if any(arm.lookup is not None for arm in query.arms):
+            parts = [*map(self.select, query.arms)]
+            names = dict.fromkeys(chain(*(part.variables for part in parts)))
+            return Solutions(tuple(names), tuple(chain(*parts)))
         with self._solutions_of(query) as results:
             return Solutions(names_in(results), tuple(solutions_in(results)))
+
+    def _looked_up(self, lookup: Lookup) -> Iterator[Solution]:
+        """Yield what a lookup finds: in half of the time that the engine takes for the same in SPARQL."""
+        places, given = lookup.places, dict(lookup.given)
+        skipped = {term for name in lookup.skipped for (term,) in given.pop((name,), ())}
+        ranges = tuple(f"{getattr(tag, 'value', '')}-".lower() for (tag,) in given.pop(("range",), ()))
+        names, may_repeat = [*chain(*given)], self.may_repeat_triples or not self.is_as_loaded
+        near, way, far = places
+        for rows in product(*given.values()):
+            terms = dict(zip(names, chain(*rows), strict=True))
+            subject, predicate = terms.get(near), way if isinstance(way, IRI) else terms.get(way)
+            is_none = isinstance(subject, Literal) or isinstance(predicate, Literal)
+            found: Iterable[Triple] = map(_TRIPLE, () if is_none else self.quads(subject, predicate, terms.get(far)))
+            for triple in dict.fromkeys(found) if may_repeat else found:
+                if triple.predicate not in skipped and (not lookup.is_of_texts or _is_text_in(triple.object, ranges)):
+                    terms |= {near: triple.subject, far: triple.object}
+                    yield {**terms, way: triple.predicate} if isinstance(way, str) else {**terms}
 
     def stream(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions of a query as the engine finds them: there may be too many for the memory."""
@@ -279,6 +302,12 @@ class OxigraphGraph(KnowledgeGraph):
                 raise
             place = str(self.directory or self.name)
             raise engine_error(place, f"query {query.name}", error, query=query.text) from error
+
+
+def _is_text_in(term: Term, ranges: tuple[str, ...]) -> bool:
+    """Tell whether a term is a literal without a language, or in one of these; of no language in particular, in any."""
+    tag = f"{term.language or ''}-".lower() if isinstance(term, Literal) else ""
+    return tag == "-" or (bool(tag) and (not ranges or tag.startswith(ranges)))
 
 
 def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> KgsparqlError:

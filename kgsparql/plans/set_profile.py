@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, filterfalse
 
-from kgsparql.dataclasses import dataclass, field, frozen
+from kgsparql.dataclasses import dataclass, field, frozen, replace
 from kgsparql.exploration import Label
 from kgsparql.exploration.adjacency_search import AdjacentSteps, leads_to_any, led_to
 from kgsparql.exploration.batched_select import PredicatePath, StepUse
@@ -28,7 +28,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable, apply
 from kgsparql.rdf.literals import OF_RDF, unit_named
 from kgsparql.rdf.paths import Direction, PropertyPath, Step, directions
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, distinct, grouped, iris_in, local_name, zip_equal
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, UNWALKED
 from kgsparql.schema.known_names import PredicateName
@@ -428,12 +428,18 @@ class Profiler:
 def _query_of_facts(
     number: Literal, some: g.Pattern, only: Sequence[IRI] | None, led: Direction, limit: int
 ) -> Query:  # fmt: skip
-    """Ask for the facts of some items."""
+    """Ask for the facts of some items; of those with names they are looked up, without reading SPARQL."""
     x, p, end = Variable("x"), Variable("p"), Variable(led)
     subject, far = (x, end) if led == "forward" else (end, x)
     values = [some] if only is None else [some, g.Values(p, tuple(only))]
     head, group = ((Variable("n"), number), x, p, end), (*values, g.Fact(subject, p, far))
-    return g.select_query(f"facts_{led}", g.Select(head, group, limit=limit))
+    query = g.select_query(f"facts_{led}", g.Select(head, group, limit=limit))
+    given: dict[tuple[str, ...], Sequence[Sequence[Term]]] = {("n",): [[number]]}
+    for own in values:
+        if not isinstance(own, g.Values):
+            return query
+        given[own.variable.name,] = [[term] for term in own.terms]
+    return replace(query, lookup=Lookup((subject.name, p.name, far.name), given, limit=limit))
 
 
 def _flags_in(values: set[str]) -> tuple[Literal, ...]:

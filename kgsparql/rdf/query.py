@@ -9,8 +9,9 @@ which binding replaces by terms. Only terms become text, after they are validate
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 from kgsparql.dataclasses import field, frozen, replace
@@ -38,6 +39,8 @@ _PARAMETER = re.compile(
 )
 _VALUES, _NOT_IN = "VALUES", "NOT IN"  # what stands for a parameter in a text that is taken apart
 _MAX_REMEMBERED_CHARACTERS = 8_000
+_HEADER_LIST = re.compile(r"[^\[\],\s][^\[\],]*")
+_HEADER = re.compile(r"^#\+ (\w+): (.*)$", re.MULTILINE)
 
 
 @frozen
@@ -45,6 +48,7 @@ class Query:
     """A SPARQL text and the name it is known by in logs and evidence.
 
     :param empty: a parameter was bound to no term at all: the query has no solutions and is never sent.
+    :param lookup: all that it asks for, where that is the triples of some terms.
     :param made_of: the :class:`~kgsparql.rdf.graph_patterns.Select` that the text was written of, if it was.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
@@ -55,6 +59,7 @@ class Query:
     text: str
     empty: bool = False
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
+    lookup: Lookup | None = field(default=None, compare=False, repr=False)
     made_of: Any = field(default=None, compare=False, repr=False)
 
     @staticmethod
@@ -109,13 +114,15 @@ class Query:
         'SELECT * { VALUES (?s ?p) { (<http://e.org/a> <http://e.org/p>) } ?s ?p ?o }'
         """
         # Each once: Virtuoso finds nothing for a literal that is there twice.
-        written, rows = set[str](), [*rows]
+        written: dict[str, Sequence[Term]] = {}
         for row in rows:
             if len(row) != len(names):
                 raise QueryBindingError(f"query {self.name}: {len(row)} terms for {len(names)} parameters")
-            written.add(" ".join(map(self._term_text, row)))
-        names, data = tuple(names), sorted(written)
-        arms = tuple(arm.bind_rows(names, rows) for arm in self.arms)
+            written[" ".join(map(self._term_text, row))] = row
+        return self._with_rows(tuple(names), sorted(written), written)
+
+    def _with_rows(self, names: tuple[str, ...], data: Sequence[str], rows: Mapping[str, Sequence[Term]]) -> Query:
+        """Put rows in place of parameters, also in each arm."""
         values = (
             f"VALUES {_values_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
         )
@@ -124,7 +131,10 @@ class Query:
         if len(pieces) == 1 and not self.empty:  # a union of nothing has no parameter left
             raise QueryBindingError(f"query {self.name} has no parameter {_values_head(names)}", query=self.text)
         pieces[1::2] = map({_VALUES: values, _NOT_IN: listed}.__getitem__, pieces[1::2])
-        return Query(self.name, "".join(pieces), self.empty or not data, arms)
+        arms = tuple(arm._with_rows(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
+        given = {names: [*map(rows.__getitem__, data)]}
+        lookup = self.lookup and replace(self.lookup, given={**self.lookup.given, **given})
+        return Query(self.name, "".join(pieces), self.empty or not data, arms, lookup)
 
     def fix(self, **values: Term) -> Query:
         """Put one term in place of each parameter: for engines that need a constant there.
@@ -140,7 +150,7 @@ class Query:
         if blocks < len(values):
             raise QueryBindingError(f"query {self.name} lacks one of: {', '.join(values)}", query=self.text)
         text = re.sub(rf"\?({names})\b", lambda found: written[found[1]], text)  # before terms are in other parameters
-        return replace(self, text=text)
+        return replace(self, text=text, lookup=None)
 
     def _term_text(self, term: Term) -> str:
         if not isinstance(term, IRI | Literal):
@@ -161,7 +171,8 @@ class Query:
         text, count = _CLOSING_LIMIT.subn(f"LIMIT {int(solutions)}", self.text.rstrip())
         if count == 0:
             raise QueryBindingError(f"query {self.name} does not end with LIMIT 1000", query=self.text)
-        return replace(self, text=text)
+        lookup = self.lookup and replace(self.lookup, limit=int(solutions))
+        return replace(self, text=text, lookup=lookup)
 
     @classmethod
     def union(cls, queries: Sequence[Query]) -> Query:
@@ -175,8 +186,8 @@ class Query:
             names.add(query.name)
             if not query.empty:
                 prologue.update(_PROLOGUE.findall(query.text))
-                leaves += query.arms or (query,)
                 bodies.append(f"  {{ {_PROLOGUE.sub('', _COMMENT.sub('', query.text)).strip()} }}")
+                leaves += query.arms or (query,)
         if len(bodies) > MAX_ARMS:
             raise QueryBindingError(f"{len(bodies)} sub-selects in one union; at most {MAX_ARMS}")
         joined = "\n  UNION\n".join(bodies)
@@ -203,7 +214,14 @@ def path_text(path: PropertyPath) -> str:
 
 @cache
 def _query_in_file(name: str) -> Query:
-    return Query(name, resource("queries", f"{name}.rq").read_text(encoding="utf-8"))
+    text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
+    header = dict(_HEADER.findall(text))
+    lookup = None
+    if "lookup" in header:
+        skipped = frozenset(found.strip() for found in _HEADER_LIST.findall(header.get("skipped", "")))
+        subject, predicate, far = (place.removeprefix("?") for place in header["triples"].strip("[]").split())
+        lookup = Lookup((subject, predicate, far), skipped=skipped, is_of_texts=header["lookup"] == "texts")
+    return Query(name, text, lookup=lookup)
 
 
 def _values_head(names: Sequence[str]) -> str:
@@ -228,3 +246,26 @@ def _parts_of_text(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _remembered_parts = lru_cache(maxsize=512)(_parts_of_text)
+
+
+@frozen
+class Lookup:
+    """The triples of one pattern, which an engine finds without reading SPARQL.
+
+    :param places: its variables; the predicate may be a constant.
+    :param given: variables, together → the rows of terms that they may be; in ``skipped``, that they are not.
+    :param is_of_texts: only literals in the languages of ``?range``, or without a language, are wanted as objects.
+    """
+
+    places: tuple[str, str | IRI, str]
+    given: Mapping[tuple[str, ...], Sequence[Sequence[Term]]] = field(default_factory=dict)
+    skipped: frozenset[str] = frozenset()
+    is_of_texts: bool = False
+    limit: int | None = 1000
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of its solutions."""
+        names = dict.fromkeys(chain(self.places, *self.given))
+        names.pop("range", None)
+        return tuple(name for name in names if isinstance(name, str))
