@@ -22,6 +22,7 @@ from kgsparql.plans.adapting import by_names, of_names, summarised
 from kgsparql.plans.denotation import back, ends
 from kgsparql.plans.expressions import read_as
 from kgsparql.plans.label_fit import NEAR
+from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import NO_NUMBER, Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import parts_of, terms_in
@@ -137,12 +138,12 @@ def computed_retrieval(
     every = chain(terms_in(found.plan), found.terms, examples, found.measured, *following)
     shown_terms = [term for term in every if term is not None]
     session.labels.learn(islice(chain(shown_terms, *found.facts), _MOST_LEARNT))
-    label = session.labels(shown_terms).__getitem__
+    shown = _cited_facts(found)
+    label = session.labels(chain(shown_terms, *shown)).__getitem__
     gaps = (*([not_all(f"{found.tied:,} more share the last place")] if found.tied else ()), *gaps)
     gaps += (*_value_gaps(found, label), *_unknown_gaps(found, session), *_source_gaps(found, session))
     in_english = session.compared_labels(terms_in(found.plan)).__getitem__ if session.translation is not None else label
     reading, value = reading_in_words(found.plan, in_english), computed_words(found, label, say)
-    shown = _cited_facts(found)
     facts = f"{'' if found.all_facts else say('more than ')}{counted(len(found.facts), say('fact'), say('facts'))}"
     some = "; " + say("{} are cited").format(len(shown)) if len(shown) < len(found.facts) else ""
     basis = f" ({facts}{some})" if found.facts else ""
@@ -181,7 +182,8 @@ def _unknown_gaps(found: Computed, session: Session) -> Iterator[Gap]:
     ways = [one for one in sets if isinstance(one, a.Ends)]
     if isinstance(plan, a.Exists):
         ways += [a.Ends(named, back(one.path)) for one in ways for named in sets if isinstance(named, a.Items)]
-    ends = {end for way in ways for end in run_plan(way, session).items}
+    found_on = (session.graph.select(compiled(way, vocabulary=session.vocabulary)) for way in ways)
+    ends = {end for solution in chain(*found_on) for end in solution.values()}
     unknown = sum(map(is_unknown, ends))
     if unknown and (isinstance(plan, a.Exists) or len(ends) > 1):
         yield not_all(f"{unknown:,} of these are unknown, and may be the same")

@@ -124,13 +124,12 @@ def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
 
 def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:
     """Doubt that the noun that is asked for is at the end, where a step on the way has it and no class of the ends."""
-    way = best.property_path
-    groups = [[own.terms for own in best.paths if own.property_path == way]]
-    (kinds,) = session.compared_labels.majority_types(groups, in_grace=True)
-    noun = roots_of([asked.words(asked.noun[-1:])])
+    way, noun = best.property_path, roots_of([asked.words(asked.noun[-1:])])
     is_in_list = any(one in {LIST_FIRST, LIST_REST} or PLACE.match(one.value) for one in way.predicates)
     if len(steps) == 1 or not noun or is_in_list:
         return
+    groups = [[own.terms for own in best.paths if own.property_path == way]]
+    (kinds,) = session.compared_labels.majority_types(groups, in_grace=True)
     (shared,) = session.compared_labels.shared_types([best.ends[:_SAMPLE]])
     ends = [kinds[-1], *shared, *(steps[-1:] if way.last_step.is_forward else ())]
     if roots_of(steps[-1:]) & roots_of(asked.language.naming_words):  # their names

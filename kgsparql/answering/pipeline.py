@@ -310,7 +310,8 @@ def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
     """Link, retrieve, look up again, and tell apart what has the same name."""
     found = Retrieval()
     with session.within_budget():
-        session.read_vocabulary()
+        if not session.graph.is_embedded:  # what it declares is read before anything is asked of it
+            _ = session.vocabulary
         link_entities(session, retriever.find_mentions(session))
         found = retriever.retrieve(session)
     if not len(found.evidence) and session.notes.lost is not None:

@@ -156,8 +156,7 @@ def name_schema(session: Session) -> None:
     for languages in {session.labels.languages, session.compared_labels.languages}:
         if languages not in known:
             kinds = classes_of(session) if session.graph.is_remote else ()
-            terms: list[IRI] = [*predicates_of(session), *kinds]
-            known[languages] = labels(graph, terms, languages=languages)
+            known[languages] = labels(graph, [*predicates_of(session), *kinds], languages=languages)
             if graph.profile.predicate_label_links:  # too many to count: as many are asked for as one query gives
                 with suppress(*GRAPH_FAILED):
                     own = replace(graph, graph=graph.graph.origin, most_s=_COUNTED_S)

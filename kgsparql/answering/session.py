@@ -171,11 +171,6 @@ class Session:
                 )
         return self._vocabulary
 
-    def read_vocabulary(self) -> None:
-        """Read what an endpoint declares before anything is asked of it; other graphs are read when that is needed."""
-        if not self.graph.is_embedded:
-            self.vocabulary  # noqa: B018 - it is read by that
-
     def asked_about(self, kinds: Iterable[IRI]) -> None:
         """Take nodes with dates as things, and for no relation, where these classes are asked about: whose bookings."""
         self._vocabulary = self.vocabulary.with_nodes_of(frozenset(kinds))

@@ -240,7 +240,7 @@ class _Lookup:
                 found = {*map(_triple_in, asked.seen)}
                 self.held |= {triple: [graph.source(None)] for triple in some if triple in found}
                 self.open_.difference_update(t for t in some if t in found or t not in asked.over)
-            held = [] if graph.is_remote and graph.named_graphs() == [] else [*self.held]
+            held = [] if graph.named_graphs() == [] else [*self.held]
             for some in in_parts(held, BATCH):
                 for solution in graph.select(lookup(some, named_graphs=True)):
                     if (triple := _triple_in(solution)) is not None:

@@ -48,7 +48,7 @@ class TermLabels:
     languages: tuple[str, ...] = ("en",)
     known: dict[Term, str] | None = None
     said_as: Labels = field(default_factory=dict)
-    shared: Mapping[tuple[str, ...], Mapping[Term, Label]] = field(default_factory=dict)
+    shared: dict[tuple[str, ...], dict[Term, Label]] = field(default_factory=dict)
     walked: dict[Walk, tuple[Term, ...]] = field(default_factory=dict, repr=False)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[Term, tuple[IRI, ...]] = field(default_factory=dict)
@@ -89,6 +89,16 @@ class TermLabels:
                 if found[term].derived:
                     self._derived.add(term)
                     known[term] = (isinstance(term, IRI) and name_of_code(term)) or known[term]
+
+    def learn_schema(self, terms: Iterable[Term]) -> None:
+        """Read what predicates and classes are called: once for all questions, where that costs no request."""
+        known = self.shared.setdefault(self.languages, {})
+        missing = [term for term in terms if term not in known]
+        if self.graph.is_remote:
+            self(missing)
+        elif missing:
+            with self.asking(in_grace=True) as graph:
+                known |= labels(graph.shared(), missing, languages=self.languages)
 
     def has_label(self, term: Term) -> bool:
         """Tell whether the graph itself says what a term is called, as far as it was asked."""

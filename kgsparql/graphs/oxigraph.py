@@ -201,6 +201,10 @@ class OxigraphGraph(KnowledgeGraph):
 
     def named_graphs(self) -> list[IRI] | None:
         """List the named graphs that hold anything, ordered by name; ``None`` if blank nodes name some."""
+        return cast("OxigraphGraph", self.origin)._listed_graphs  # noqa: SLF001 - of this class
+
+    @cached_property
+    def _listed_graphs(self) -> list[IRI] | None:
         names = list(self.store.named_graphs())
         held = [name for name in names if isinstance(name, IRI) and self._has_any(None, None, None, name)]
         return sorted(held, key=lambda name: name.value) if all(isinstance(name, IRI) for name in names) else None

@@ -163,7 +163,7 @@ class _Search:
         for use in uses:
             kinds += use.classes
             predicates.append(use.step.predicate)
-        yield self.view.name, [*kinds, *predicates]
+        yield self.view.labels.learn_schema, [*kinds, *predicates]
         if self.wanted.is_said:
             yield self.view.profiler.with_broader, kinds
         self.fit.compare(self.texts, predicates, self.rel.preposition)

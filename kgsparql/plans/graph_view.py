@@ -307,10 +307,6 @@ class KnownGraph:
 
     # --- terms and classes
 
-    def name(self, terms: Iterable[Term]) -> None:
-        """Read what terms are called."""
-        self.labels(terms)
-
     def classes_of(self, terms: Iterable[Term]) -> dict[Term, frozenset[IRI]]:
         """The classes of terms, with those above."""
         if new := [*filterfalse(self._classes.__contains__, wanted := iris_in(dict.fromkeys(terms)))]:

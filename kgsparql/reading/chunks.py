@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter, itemgetter
 
 from kgsparql.dataclasses import field, frozen, replace
@@ -55,14 +55,12 @@ class Chunked:
     def of(cls, question: str) -> Chunked:
         """Split a question into words, without chunks."""
         found = tuple(tokens(question))
-        texts, raw, gaps = list[str](), list[str](), list[str]()
-        for token, after in itertools.zip_longest(found, found[1:]):
-            texts.append(token.text)
-            raw.append(question[token.start : token.end])
-            gaps.append(question[token.end : after.start if after else None])
+        raw = tuple(question[token.start : token.end] for token in found)
+        ends = [*(token.start for token in found[1:]), len(question)]
+        gaps = tuple(question[token.end : end] for token, end in zip(found, ends, strict=False))
         is_cased = any(word[0].isupper() and len(word) > 1 for word in raw[1:])
-        texts = _without_contractions(texts, gaps)
-        return cls(question, found, tuple(texts), tuple(raw), tuple(gaps), is_cased)
+        texts = _without_contractions([token.text for token in found], gaps)
+        return cls(question, found, tuple(texts), raw, gaps, is_cased)
 
     @property
     def named(self) -> set[int]:
@@ -119,11 +117,10 @@ def chunked(
     :param values: texts of the graph that the question has, each with the positions of its first word and after its
         last one. They count where no entity has this name.
     """
-    read = Chunked.of(question)
-    if linker is None:
-        return _Chunker(read, None, values).chunked(links or ())
-    links = linker.link(question) if links is None else links
-    return _Chunker(read, linker.lattice(question), values).chunked(links)
+    if links is None:
+        links = () if linker is None else linker.link(question)
+    lattice = None if linker is None else linker.lattice(question)
+    return _Chunker(Chunked.of(question), lattice, values).chunked(links)
 
 
 def _without_contractions(texts: list[str], gaps: Sequence[str]) -> list[str]:
@@ -335,7 +332,7 @@ class _Chunker:
             for at, text in enumerate(self.texts[: self.length])
             if not (at in self.taken or text in closed or self.read.is_capital(at)) and len(text) > _LEAST_LETTERS
         }
-        last = lattice.rows_with([*itertools.chain.from_iterable(forms.values())], "class", (-1,))
+        last = lattice.rows_with([*chain.from_iterable(forms.values())], "class", (-1,))
         for at in range(self.length):
             text, raw = self.texts[at], self.raw[at]
             if at in self.taken or len(text) < _LEAST_LETTERS:

@@ -41,6 +41,7 @@ class Lexicon:
     """The words of one language; ``lexicon/en.toml`` says what each list and table is for.
 
     A list of words is a set of that name; a table has words, or phrases of up to five words, as keys: ``at least``.
+    Of each form of words, ``is_present("feeds")`` or so tells whether a word may have it.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -48,7 +49,8 @@ class Lexicon:
         self.__dict__.update(given)
         for form, (ending, *others) in self.verb_endings.items():  # after a stem of two letters, at least
             longer = "".join(f"(?<!{other})" for other in others)
-            setattr(self, f"_is_{form}", re.compile(f"..+{ending}{longer}", re.DOTALL).fullmatch)
+            ends = re.compile(f"..+{ending}{longer}", re.DOTALL).fullmatch
+            setattr(self, f"is_{form}", lambda word, ends=ends: ends(word) is not None)
 
     if TYPE_CHECKING:
 
@@ -93,23 +95,11 @@ class Lexicon:
 
     def is_participle(self, word: str) -> bool:
         """Tell whether a word has the form of a past participle: ``directed``, ``born``."""
-        return word in self.participles or (self._is_participle(word) is not None and word not in self.no_participles)
-
-    def is_progressive(self, word: str) -> bool:
-        """Tell whether a word has the form of a present participle: ``starring``."""
-        return self._is_progressive(word) is not None
-
-    def is_present(self, word: str) -> bool:
-        """Tell whether a word has the form of the third person: ``feeds``; a plural may have it, too."""
-        return self._is_present(word) is not None
+        return word in self.participles or (self.is_past(word) and word not in self.no_participles)
 
     def is_verb(self, word: str) -> bool:
         """Tell whether a word has the form of a verb."""
         return word in self.verbs or self.is_participle(word) or self.is_present(word)
-
-    def is_adverb(self, word: str) -> bool:
-        """Tell whether a word has the form of an adverb: ``originally``."""
-        return self._is_adverb(word) is not None
 
 
 def longest_phrase(table: Mapping[str, Value], texts: Sequence[str]) -> tuple[int, Value] | None:
@@ -142,8 +132,6 @@ def _typed_value(key: str, value: Any) -> Any:
     """Return a value of the file as the field has it."""
     if key == "contractions":
         return {place: _pair_table(text) for place, text in value.items()}
-    if key in {"hints", "verb_endings"}:
-        return {word: tuple(text.split()) for word, text in value.items()}
     if key in {"superlatives", "orders", "comparatives"}:
         made = ComparativeWord if key == "comparatives" else SuperlativeWord
         return {word: made(first, tuple(rest)) for word, (first, *rest) in value.items()}
@@ -334,7 +322,7 @@ def _meanings_by_word(
     return found
 
 
-def language_of(own: Set[str], question: str = "") -> tuple[str, bool]:
+def language_of(own: Set[str], question: str) -> tuple[str, bool]:
     """Tell the language of a question by the words that shape a sentence; and if that is clear.
 
     The default is English, also for a language without a file; where another has as many words, which is likely is
@@ -342,7 +330,7 @@ def language_of(own: Set[str], question: str = "") -> tuple[str, bool]:
 
     :param own: its words that are in no name; one with a capital may be.
 
-    >>> language_of({"who", "directed"})
+    >>> language_of({"who", "directed"}, "Who directed it?")
     ('en', True)
     """
     english = lexicon()

@@ -112,7 +112,7 @@ class PlannedOrWalked(Retriever):
 
     def _all_readings(
         self, read: ReadQuestion, planned: Retrieval | None, walked: Retrieval | None, session: Session,
-        walks: bool = True,
+        walks: bool,
     ) -> list[Reading]:  # fmt: skip
         """List the likeliest plans, then the paths; a plan that only follows a path is among these.
 
