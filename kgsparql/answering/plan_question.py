@@ -167,7 +167,7 @@ def name_schema(session: Session) -> None:
 def common_profiler(session: Session) -> Profiler:
     """Make what looks at what is the same for all questions about a graph, charged to none."""
     graph, ignored = session.graph.graph.origin, session.graph.ignored
-    walked = (ignored.terms, frozenset(session.vocabulary.joined))
+    walked = (ignored.terms, frozenset((*session.vocabulary.joined, *session.vocabulary.keyed)))
     with _KEEPING:
         known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
     return Profiler(session.graph.shared(), session.vocabulary, known=known)

@@ -347,7 +347,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
         own, path = session.vocabulary, plan.path
-        stated = {*own.restricted, *own.relations, *own.joined, *own.valued}
+        stated = {*own.restricted, *own.relations, *own.joined, *own.valued, *own.keyed}
         is_said = stated.isdisjoint(path.predicates) and not any(step.is_repeated for step in path.steps)
         if isinstance(start, IRI) and is_said and (made := _looked_up(Walk(start, path), found, session)) is not None:
             return made

@@ -164,7 +164,7 @@ class Session:
     def vocabulary(self) -> GraphVocabulary:
         """The predicates by which the graph says what things are, read once for the question."""
         if self._vocabulary is None:
-            self._vocabulary = GraphVocabulary.of(self.graph.shared())
+            self._vocabulary = GraphVocabulary.of(self.graph.shared()).without_keys(self.question)
             if self._vocabulary.unread:
                 self.notes.fall_back(
                     "schema", f"what predicates are declared to be is not read: {self._vocabulary.unread}"

@@ -240,10 +240,13 @@ def _stated_fact(  # noqa: PLR0917 - as a path has them
 def joined_by(  # noqa: PLR0917 - as a triple has them
     to: Compiler, relation: IRI, node: Variable, subject: Variable, far: Variable, unit: Variable | None = None
 ) -> Group:
-    """What nodes join two things; of two that are joined by one predicate, neither is the other.
+    """What nodes join two things, or the key of one; of two that are joined by one predicate, neither is the other.
 
     :param unit: of the number that they lead to, where it is asked for; it is told with the facts.
     """
+    if (keyed := to.vocabulary.keyed.get(relation)) is not None:
+        of_key = (to.fact(far, keyed.key, node), g.Fact(far, RDF_TYPE, keyed.kind))
+        return (to.fact(subject, relation, node), *of_key, filter_by("!=", subject, far))
     arms, ways, amounts = list[Group](), to.vocabulary.joined[relation], to.vocabulary.amounts.get(relation)
     beside = () if amounts is None or (unit is None and to.facts is None) else amounts.beside
     for way in ways:

@@ -335,9 +335,8 @@ class KnownGraph:
 
     def _names_by_root(self) -> dict[str, tuple[PredicateName, ...]]:
         """Find the names of the commonest predicates by the roots of their words; read once for a graph."""
-        shared = self.profiler.common or self.profiler
+        known, shared = self.vocabulary, self.profiler.common or self.profiler
         if self.predicates and not shared.known.predicates:
-            known = self.vocabulary
             unused = {*known.relations, *known.joined, *known.restricted} - {*self.predicates}
             told = sorted(shared.graph.held(TOLD) | unused, key=str)
             labels = replace(self.labels, said_as={})((*self.predicates, *unused), in_grace=False)
@@ -345,7 +344,8 @@ class KnownGraph:
             for one in (*self.predicates, *told):
                 label, values = labels.get(one) or own_label(one).text, known.valued.get(one, ())
                 held = [own_label(to).text for to in values if to.value not in patterns()["value"]]  # the price
-                for text in distinct((label, *more.get(one, ()), *held)):
+                held += [" ".join(filterfalse(patterns()["key"].__contains__, label.split()))] * (one in known.keyed)
+                for text in filter(None, distinct((label, *more.get(one, ()), *held))):
                     name = PredicateName(one, text, roots_of([text]), is_label=text == label)
                     found.update({word: (*found.get(word, ()), name) for word in name.roots})
             shared.known.predicates.update(found)  # at once: others may look there meanwhile

@@ -12,8 +12,8 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solution, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, Literal, Term, zip_equal
-from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, LIST_REST, ON_PROPERTY, SUBCLASS_OF
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, zip_equal
+from kgsparql.rdf.vocabulary import DISJOINT_WITH, EXISTENTIAL, LIST_REST, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
 from kgsparql.schema.dating import Joined
 from kgsparql.schema.vocabulary import GraphVocabulary
 
@@ -105,6 +105,25 @@ def add_values(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: Knowledg
     for at, step in places:
         if not facts[at][step]:
             del facts[at][step]
+
+
+def add_keyed(facts: Sequence[Ends], some: Sequence[g.Pattern], graph: KnowledgeGraph, of: GraphVocabulary) -> None:
+    """Put things in the place of their keys, and add what has the keys of the items.
+
+    :param some: patterns that bind ``?x`` to the items, of each set.
+    """
+    x, far, code = variables("x far code")
+    selects, places = [], list[tuple[Ends, Step]]()
+    for (own, items), (by, to) in product(zip_equal(facts, some), of.keyed.items()):
+        for step, begin, end, holder in ((Step(by), by, to.key, far), (Step(by, "inverse"), to.key, by, x)):
+            if Step(begin) in own:
+                ends = (g.Fact(x, begin, code), g.Fact(far, end, code), g.Fact(holder, RDF_TYPE, to.kind))
+                group = (items, *ends, g.Filter(g.Apply("!=", (x, far))))
+                selects.append(g.Select((x, far), group, limit=MOST_OF_EACH))
+                places.append((own, step))
+    for number, one in [*select_each(graph, "keyed", selects)]:
+        own, step = places[number]
+        own[step][one["x"]] = {*iris_in(own[step][one["x"]]), one["far"]}
 
 
 def add_restricted(terms: tuple[IRI, ...], facts: Ends, graph: KnowledgeGraph) -> None:

@@ -231,7 +231,8 @@ class LabelFit:
         is_whole = len(found) == 1 or found[1] in lexicon.prepositions or found[1] in lexicon.determiners
         if first in lexicon.verb_labels or (is_verb and is_whole) or (len(found) == 1 and first in lexicon.edge_verbs):
             return "verb"
-        return "agent" if last.endswith(self._suffixes) and last not in lexicon.no_agents else "noun"
+        is_agent = last in lexicon.agents or (last.endswith(self._suffixes) and last not in lexicon.no_agents)
+        return "agent" if is_agent else "noun"
 
     def _holds(self, predicate: IRI) -> bool:
         """Whether the subject contains the object: `has part`, `contains`, `member`, `is location of`."""

@@ -266,7 +266,7 @@ class PlanCompiler:
             through += of_best_rank(subject, by, node, self.new("i")) if claim_kind(by) else ()
             stated = (*self.any_of(subject, (by,), far), filter_by("isLiteral", far))
             return (g.Union((through, stated)),)
-        if by in vocabulary.joined:
+        if by in vocabulary.joined or by in vocabulary.keyed:
             return joined_by(self, by, self.new("j"), subject, far, unit)
         if by in vocabulary.relations:
             return self._either_way(subject, *vocabulary.stated_by(by), far)

@@ -269,6 +269,8 @@ class _Reader:
             yield "node of class {} by {} and {}".format(*map(self._term, (node.kind, node.start, node.end)))
         if one in of.valued:
             yield f"node with the value by {' or '.join(map(self._term, of.valued[one]))}"
+        if one in of.keyed:
+            yield "key of class {} by {}".format(*map(self._term, of.keyed[one]))
         if one in of.restricted:
             yield "restrictions of classes"
         if of.may_repeat(Step(one), is_within=True):

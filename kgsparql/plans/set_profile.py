@@ -17,6 +17,7 @@ from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.implied_facts import (
     MOST_OF_EACH,
     add_declared,
+    add_keyed,
     add_list_owners,
     add_nodes,
     add_restricted,
@@ -290,7 +291,8 @@ class Profiler:
         if view is None or len(iris) < len(terms) or self.vocabulary.restricted:
             return None  # a blank node has no number to begin with
         steps = AdjacentSteps(view, iris, self.unwalked)
-        also = (*self.vocabulary.implied, *self.vocabulary.to_nodes, *map(Step, self.vocabulary.valued))
+        of = self.vocabulary
+        also = (*of.implied, *of.to_nodes, *map(Step, (*of.valued, *of.keys)))
         beyond = (Step(LIST_FIRST, "inverse"), *also)  # what has the list is beyond its cells
         return None if steps.are_too_many or any(map(steps.has, beyond)) else steps
 
@@ -321,6 +323,7 @@ class Profiler:
         add_declared(facts, self.vocabulary)
         add_nodes(facts, patterns, graph, self.vocabulary)
         add_values(facts, patterns, graph, self.vocabulary)
+        add_keyed(facts, patterns, graph, self.vocabulary)
         for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
             add_restricted(iris_in(terms), own, graph)
         for items, own in zip_equal(asked, facts):

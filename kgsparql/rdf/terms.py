@@ -15,7 +15,7 @@ from pyoxigraph import BaseDirection, BlankNode, Literal, RdfFormat, Triple, par
 from pyoxigraph import NamedNode as IRI  # noqa: N814 - the field's own spelling
 
 from kgsparql.errors import InputError, IriError, PrefixError
-from kgsparql.resources import resource
+from kgsparql.resources import packaged_toml, resource
 
 __all__ = ["IRI", "BlankNode", "Literal", "Triple"]  # the others are defined here
 
@@ -202,6 +202,8 @@ def local_name(term: IRI) -> str:
     'example.org'
     >>> [local_name(IRI(f"http://e.org/airports#{name}")) for name in ("airno", "fullname", "num_of_gates")]
     ['airport number', 'full name', 'number of gates']
+    >>> [local_name(IRI(f"http://e.org/staff#{name}")) for name in ("emp_nm", "startDt", "Dept")]
+    ['employee name', 'start date', 'department']
     """
     value = term.value.rstrip("/#")
     before, _, tail = value.rpartition("#") if value.rfind("#") > value.rfind("/") else value.rpartition("/")
@@ -210,7 +212,14 @@ def local_name(term: IRI) -> str:
         tail = value.rsplit(":", 1)[-1] or value
     tail = _NUMBER_OF.sub("number of ", tail)
     parted = _parted_name(tail, before.rpartition("/")[2])
-    return parted or split_camel_case(unquote(tail).replace("_", " ").strip()) or value
+    return parted or _in_full(split_camel_case(unquote(tail).replace("_", " ").strip())) or value
+
+
+def _in_full(name: str) -> str:
+    """Write out the words of the name of a column that are short: `emp nm` of employees."""
+    words, (alone, beside) = name.split(" "), packaged_toml("rdf/columns.toml").values()
+    long = [alone.get(word.lower()) or (len(words) > 1 and beside.get(word)) or word for word in words]
+    return name if long == words else " ".join(long)
 
 
 def _parted_name(name: str, table: str) -> str:

@@ -289,7 +289,9 @@ class Form:
                 yield texts[one.compared.position], "for a comparison"
             elif is_number and compares.get(one.preposition, "=") != "=":
                 yield one.preposition, "for a comparison"
-        yield from ((texts[p], f"for the {texts[p]}") for p in self.unread if texts[p] in own.superlatives)
+        yield from (
+            (texts[p], f"for the {texts[p]}") for p in self.unread if texts[p] in {*own.superlatives, *own.amounts}
+        )
         if self.order is not None:
             yield self.read.raw[self.order.position], "for an order"
         if any(one.is_negated for one in phrases) or any(one.is_negated for one in self.relations):

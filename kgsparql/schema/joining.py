@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, in_parts, select_each
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable, variables
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, local_name, name_words
 from kgsparql.rdf.vocabulary import OF_ONTOLOGIES, RANK, RDF_TYPE, claim_kind, statement_value
@@ -22,6 +24,9 @@ _NODES, _FACTS = 40, 600  # nodes of a class, and triples of these, that tell wh
 _CLASSES = 400  # that are looked at
 _TYPED, _NODES_ASKED = 1_000_000, 12  # of an endpoint: things of which classes are read; and nodes of each class
 _FIRST = 3  # nodes of a class that tell whether others are looked at
+_KEYS = 12  # values of a predicate that tell of what they are keys
+_KEY = re.compile(r"(?!.*\d\d-\d\d)[\w./-]+(?: [\w./-]+){0,4}")
+_CODE = re.compile(r"(?=.*[A-Z\d])(?=.*[A-Za-z])[A-Z\d./_-]{1,12}")  # no number, and no word
 _HASH = re.compile(r"(?:^|[/#_:.-])(?=[a-f]*\d)([\da-f]{8,})$", re.IGNORECASE)
 
 
@@ -169,6 +174,68 @@ def _are_without_words(nodes: Iterable[Term]) -> bool:
     """Whether the IRIs of nodes say nothing to a person: `c4f1a09b2e7d`, and no `VAV-2-12`; not all are of digits."""
     found = [_HASH.search(local_name(node)) for node in nodes if isinstance(node, IRI)]
     return all(found) and (not found or not all(one[1].isdecimal() for one in found if one))
+
+
+class Keyed(NamedTuple):
+    """Which things the values of a predicate mean, as a column holds the keys of rows of another table.
+
+    :param kind: the class of these things.
+    :param key: the predicate by which each has a value that no other of them has.
+    """
+
+    kind: IRI
+    key: IRI
+
+
+def key_columns(graph: KnowledgeGraph) -> dict[IRI, Keyed]:
+    """Find the predicates whose values are keys of things of another kind: `dept_cd "WKS"`, of a department.
+
+    Every value is the key of one such thing, and no link of both says the same. What is no code, or a number, is a key
+    only where the predicate is called as the class is, or as its key.
+    """
+    if graph.is_remote or not graph.held(frozenset((RDF_TYPE,))):
+        return {}
+    values, owners = defaultdict[IRI, dict[Literal, None]](dict), defaultdict[IRI, set[IRI]](set)
+    for of, nodes in _nodes_of_classes(graph, _used_classes(graph), _NODES_ASKED):
+        for p, value in chain.from_iterable(nodes.values()):
+            if isinstance(value, Literal) and _KEY.fullmatch(value.value):
+                values[p][value] = None
+                owners[p].add(of)
+    some = {p: (*own,)[:_KEYS] for p, own in values.items() if len(own) > 1}
+    y, key, kind, code = variables("y key kind code")
+    holders: list[g.Group] = [
+        (g.Values(code, own), g.Fact(y, key, code), g.Fact(y, RDF_TYPE, kind)) for own in some.values()
+    ]
+    found, selects = dict[IRI, Keyed](), [g.Select((key, kind), one, limit=_FACTS) for one in holders]
+    ways = Counter((at, one["kind"], one["key"]) for at, one in select_each(graph, "keys", selects))
+    for (at, *way), number in sorted(ways.items(), key=str):
+        by, own = [*some.items()][at]
+        to = Keyed(*way)  # type: ignore[arg-type]
+        if number == len(own) and _may_be_key(by, to, owners[by], own) and _is_key(by, to, graph):
+            found.setdefault(by, to)
+    return found
+
+
+def _may_be_key(by: IRI, to: Keyed, owners: set[IRI], values: Iterable[Literal]) -> bool:
+    """Tell whether values may be keys by what they are called, or as codes that are no words."""
+    own, of_key, of_kind = map(set, map(name_words, (by, to.key, to.kind)))
+    is_called = not (own - patterns()["key"]).isdisjoint(of_key | of_kind)
+    if any(literal_kind(one) != "text" for one in values):
+        return is_called and by != to.key and not (own | of_key).isdisjoint(patterns()["key"])
+    are_codes = all(_CODE.fullmatch(one.value) for one in values)
+    return (by != to.key or owners > {to.kind}) and (is_called or are_codes)
+
+
+def _is_key(by: IRI, to: Keyed, graph: KnowledgeGraph) -> bool:
+    """Tell whether each value is the key of one thing, and nothing else links what has it with that."""
+    x, y, z, code, link = variables("x y z code link")
+    holder, other = ((g.Fact(one, RDF_TYPE, to.kind), g.Fact(one, to.key, code)) for one in (y, z))
+    is_shared = (*holder, *other, g.Filter(g.Apply("!=", (y, z))))
+    is_of_none, is_linked = (
+        (g.Fact(x, by, code), g.NotExists(holder)),
+        (g.Fact(x, by, code), *holder, g.Fact(x, link, y)),
+    )
+    return not any(g.found(graph, "keys", (code,), group, limit=1) for group in (is_shared, is_of_none, is_linked))
 
 
 def value_nodes(graph: KnowledgeGraph) -> dict[IRI, tuple[IRI, ...]]:

@@ -15,7 +15,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable, variables
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Literal, Term, iris_in
+from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, name_words, normalised
 from kgsparql.rdf.vocabulary import (
     CLASS_ABOVE,
     CLASS_KINDS,
@@ -34,7 +34,7 @@ from kgsparql.rdf.vocabulary import (
 )
 from kgsparql.schema.amounts import Amounts, amounts_observed, amounts_of
 from kgsparql.schema.dating import Dating, Joined, reified
-from kgsparql.schema.joining import joining_classes, value_nodes
+from kgsparql.schema.joining import Keyed, joining_classes, key_columns, value_nodes
 from kgsparql.schema.patterns import patterns
 
 _DECLARING = (SUBPROPERTY_OF, EQUIVALENT_PROPERTY, INVERSE_OF)
@@ -57,6 +57,7 @@ class GraphVocabulary:
     :param stated: those of them that triples have, too.
     :param relations: of predicates, by which other steps what they say is stated: what is below them, and back.
     :param valued: of predicates that lead to nodes which stand for a value, those from there to the value.
+    :param keyed: of predicates whose values are keys of things, whose.
     :param amounts: what the numbers of predicates are in.
     :param transitive: predicates that are declared to be so.
     :param joined: of classes whose nodes join two things, how these say what a predicate of that name would.
@@ -86,6 +87,7 @@ class GraphVocabulary:
     has_twins: bool = False
     retired: tuple[tuple[IRI, tuple[IRI | Literal, ...]], ...] = ()
     valued: Mapping[IRI, tuple[IRI, ...]] = field(default_factory=dict, compare=False)
+    keyed: Mapping[IRI, Keyed] = field(default_factory=dict, compare=False)
     amounts: Mapping[IRI, Amounts] = field(default_factory=dict, compare=False)
     unread: str = ""
 
@@ -110,7 +112,8 @@ class GraphVocabulary:
             amounts |= amounts_observed(graph.origin, joined, amounts)
             read = replace(
                 read, joined=joined, silent=silent, dated=dated | reified(graph.origin), valued=valued, amounts=amounts,
-                retired=_marks_of(graph.origin), has_twins=bool(graph.held(frozenset((SAME_AS,)))), **own,
+                retired=_marks_of(graph.origin), keyed=key_columns(graph.origin),
+                has_twins=bool(graph.held(frozenset((SAME_AS,)))), **own,
             )  # fmt: skip
         if graph.is_as_loaded:
             _READ[graph.origin] = read
@@ -125,6 +128,12 @@ class GraphVocabulary:
         }
         dated = {relation: own for relation, own in self.dated.items() if own.by is not None or relation in joined}
         return self if joined == self.joined else replace(self, joined=joined, dated=dated)
+
+    def without_keys(self, question: str) -> GraphVocabulary:
+        """Return the same with the values of predicates as what they lead to, where a key is asked for: its code."""
+        asked = {word.removesuffix("s") for word in normalised(question).split()} & patterns()["key"]
+        keyed = {by: to for by, to in self.keyed.items() if asked.isdisjoint(name_words(by))}
+        return replace(self, keyed=keyed) if asked and self.keyed else self
 
     def are_one(self, *names: IRI) -> bool:
         """Tell whether two predicates name one relation from either end by the same nodes: `member`, `works for`."""
@@ -153,6 +162,11 @@ class GraphVocabulary:
         """The steps that lead to nodes that only join things, which are the answer to nothing."""
         ways = (way for own in self.joined.values() for way in own)
         return frozenset(step for way in ways for step in way.to_nodes)
+
+    @property
+    def keys(self) -> frozenset[IRI]:
+        """The predicates that lead to keys, of things and to them."""
+        return frozenset((*self.keyed, *(own.key for own in self.keyed.values())))
 
     @property
     def kinds(self) -> tuple[IRI, ...]:

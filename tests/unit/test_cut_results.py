@@ -246,9 +246,12 @@ def test_E22_a_graph_that_goes_leaves_what_was_found_or_an_error(star: OxigraphG
         except EndpointError as error:
             assert error.message == "test: gone"  # noqa: PT017
             continue
-        kept += 1
         assert len(answer.evidence)
-        assert len(going.sent) <= n or any("test: gone" in note for note in answer.notes)  # what is kept is not asked
+        if len(going.sent) <= n:  # on a slow machine more is kept from one asking to the next, and not asked again
+            assert answer.error is None
+            continue
+        kept += 1
+        assert any("test: gone" in note for note in answer.notes)
         assert answer.status == "partial"
         assert isinstance(answer.error, EndpointError)
     assert kept
