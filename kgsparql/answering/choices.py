@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, combinations, islice, pairwise
 
 from kgsparql.answering.answer import Answer, Reading, ReadingChoice, Retrieval, cell_text
-from kgsparql.answering.computed import computed_words
+from kgsparql.answering.computed import MOST_FIRST, computed_retrieval, computed_words, run_plan
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.planned import plan_readings, read_and_planned
 from kgsparql.answering.readings import put_together, readings_in, shown_terms
@@ -21,7 +21,7 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, LimitError, OptionError, UnreachableError
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.words import is_foreign, root, roots_of
+from kgsparql.linking.words import is_foreign, root, roots_of, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.writing import in_words
@@ -45,6 +45,12 @@ class LikelyReading:
     choice: ReadingChoice
     found: Retrieval
     gaps: tuple[Gap, ...]
+    plan: a.Plan
+    terms: frozenset[Term]
+
+
+def _paths_in(plan: a.Plan) -> list[PropertyPath]:
+    return [part.path for part in parts(plan) if hasattr(part, "path")]
 
 
 def with_choices(made: Answer, found: Retrieval, session: Session) -> Answer:
@@ -91,33 +97,66 @@ def _followed_readings(found: Retrieval, session: Session) -> Iterator[LikelyRea
 
     Without those that lead nowhere, or where one before leads.
     """
-    seen = set[object]()
+    seen, ways = set[object](), list[LikelyReading]()
     for walks in (False, True):
         for one in chain((found,), _others(found, session, walks=walks)):
-            if (likely := _followed(one, seen, session)) is not None:
-                yield likely
+            if (way := _followed(one, seen, session)) is not None:
+                ways.append(way)
+                if not _says_nothing(way, session):
+                    yield _counted_way(way, session)
         if seen:
-            return
+            break
+    for plan, left in islice(_met_from_two(ways, session), MOST_CHOICES):
+        if (met := _of_plan(plan, left, seen, session)) is not None:
+            yield _counted_way(met, session)
+
+
+def _counted_way(way: LikelyReading, session: Session) -> LikelyReading:
+    """Count what paths lead to, where it is asked how many there are."""
+    left, plan = [gap for gap in way.gaps if gap.code != "operation"], way.plan
+    if session.asked.asks != "count" or len(left) == len(way.gaps) or not isinstance(plan, a.Ends | a.Both):
+        return way
+    return _of_plan(a.Count(plan), left, set(), session) or way
+
+
+def _met_from_two(ways: Sequence[LikelyReading], session: Session) -> Iterator[tuple[a.Plan, list[Gap]]]:
+    """Plan what has two of the names, or whether anything has, with what it leaves out: thrillers that Ann wrote."""
+    sets, is_yes = [(way, way.plan) for way in ways if isinstance(way.plan, a.Ends)], session.asked.asks == "ask"
+    for (one, plan), (other, further) in combinations(sets, 2):
+        if terms_in(plan).isdisjoint(terms_in(further)) and not one.terms.isdisjoint(other.terms):
+            both, told = a.Both((plan, further)), {"operation"} if is_yes else set[str]()
+            left = [gap for gap in one.gaps if gap in other.gaps and gap.code not in told]
+            yield a.Exists(both) if is_yes else both, left
+
+
+def _of_plan(plan: a.Plan, left: Sequence[Gap], seen: set[object], session: Session) -> LikelyReading | None:
+    return _followed(computed_retrieval(run_plan(plan, session), session, gaps=(*left,)), seen, session)
 
 
 def _others(found: Retrieval, session: Session, *, walks: bool) -> Iterator[Retrieval | None]:
     """Follow the readings that are not what was found; fewer of a public service, which counts requests."""
-    asked = session.asked
+    known = None if found.computed is None else found.computed.plan
     listed = readings_in(found, session) if found.readings is None else found.readings(walks)
-    if found.readings is None and any(asked.operations()) and not is_foreign(session.question):
+    if found.readings is None and any(session.asked.operations()) and not is_foreign(session.question):
         listed = [*plan_readings(read_and_planned(session), None, session), *listed]  # no path computes
-    said = roots_of(asked.texts[p] for piece in asked.pieces for p in piece if asked.tells(p))
+    most = MOST_CHOICES if session.graph.profile.has_many_labels else _FOLLOWED
+    said = roots_of(session.asked.texts[p] for p in _telling_words(session))
 
     def unsaid(one: Reading) -> int:
         steps = _STEP.findall(one.text)
         return 0 if one.plan else len(steps) - 2 * len(said & roots_of(steps))
 
-    most = MOST_CHOICES if session.graph.profile.has_many_labels else _FOLLOWED
     telling = sorted(listed, key=unsaid)[:most]  # plans, and paths whose steps have words of it
-    known = None if found.computed is None else found.computed.plan
     for one in filter(telling.__contains__, listed):
         if one.passage is None and (known is None or one.plan != known):
             yield one.follow()
+
+
+def _telling_words(session: Session) -> set[int]:
+    """Find the positions of the words that say what is asked of what is named."""
+    asked, names = session.asked, (link.mention.place for link in session.links if link.kind == "entity")
+    named = {p for place in names for p in asked.read.positions_between(*place)}
+    return {p for piece in asked.pieces for p in piece if asked.tells(p)} - named
 
 
 def _followed(found: Retrieval | None, seen: set[object], session: Session) -> LikelyReading | None:
@@ -133,11 +172,10 @@ def _followed(found: Retrieval | None, seen: set[object], session: Session) -> L
     seen.update((terms, choice.reading))
     is_judged = made.computed is not None or made.is_judged
     left = made.gaps if is_judged else gaps(session, made)
-    likely = LikelyReading(choice, made, left)
-    return None if any(gap.code == "kind" for gap in left) or _says_nothing(likely, plan, session) else likely
+    return None if any(gap.code == "kind" for gap in left) else LikelyReading(choice, made, left, plan, terms)
 
 
-def _says_nothing(one: LikelyReading, plan: a.Plan, session: Session) -> bool:
+def _says_nothing(one: LikelyReading, session: Session) -> bool:
     """Tell whether a reading has nothing of what is asked but names: of a price, where the graph knows none.
 
     Nor is it of the class that is asked for. A verb that may be any relation, as *serves*, is no such word.
@@ -147,17 +185,25 @@ def _says_nothing(one: LikelyReading, plan: a.Plan, session: Session) -> bool:
     shown = " ".join((one.choice.reading, *one.choice.first)).lower()
     if any(word in shown for word in words):  # active: inactive; in the same hub: The Hub
         return False
-    names = (link.mention.place for link in session.links if link.kind == "entity")
-    named = {p for place in names for p in asked.read.positions_between(*place)}
-    telling = {p for piece in asked.pieces for p in piece if asked.tells(p)} - named
+    if words and all(isinstance(own, a.Instances | a.Either | a.Count) for own in parts(one.plan)):
+        return True  # all of a kind
+    telling = _telling_words(session)
     left = {p for p in telling if asked.texts[p] in words}
-    if left.intersection(asked.noun[-1:]) and any(own.classes and noun & {*own.span} for own in asked.read.chunks):
-        return True
+    steps = session.compared_labels(p for path in _paths_in(one.plan) for p in path.predicates)
+    if any({*words_of(label)} <= {*asked.texts} for label in steps.values()):  # what is it about
+        return False
+    kinds = {kind for own in asked.read.chunks if noun & {*own.span} for kind in own.classes}
+    types = session.labels.shared_types([sorted(one.terms, key=str)[:_FIRST]])[0]
+    if kinds and left >= {*asked.noun[-1:]}:
+        some = a.Items(tuple(iris_in(sorted(one.terms, key=str)))[:_FIRST])
+        found = [run_plan(a.Both((some, a.Instances(kind))), session).items for kind in kinds if some.terms]
+        if all(len(own) < len(some.terms) for own in found):
+            return True
+        telling, left = telling - noun, left - noun  # no name of a class says it
     verbs = {p for own in asked.relations for p in own.verb if asked.texts[p] not in asked.language.auxiliaries}
     sorts = roots_of(asked.language.sorts.get(asked.sort, ()))
-    kinds = session.labels.shared_types([[*shown_terms(one.found)][:_FIRST]])[0]
-    is_verb = (telling <= noun and verbs) or (telling <= verbs and not sorts.isdisjoint(roots_of(kinds)))
-    is_kind = terms_in(plan).intersection(TAXONOMY) and not asked.language.kinds.isdisjoint(asked.texts)
+    is_verb = (telling <= noun and verbs) or (telling <= verbs and (kinds or not sorts.isdisjoint(roots_of(types))))
+    is_kind = terms_in(one.plan).intersection(TAXONOMY) and not asked.language.kinds.isdisjoint(asked.texts)
     return 0 < len(telling) == len(left) and not (is_kind or is_verb or asked.asks_what_one_does)
 
 
@@ -189,11 +235,11 @@ def _is_odd(plan: a.Plan, terms: Collection[Term], session: Session) -> bool:
     if not isinstance(plan, a.Condition) and session.linked.keys() >= {*terms} and not session.asked.is_definition:
         return True
     roots = Counter(map(root, session.asked.read.texts))
-    if isinstance(plan, a.Count) and isinstance(plan.items, a.Items):
-        return True  # so many things as were named
+    is_shared_first = isinstance(plan, a.Top) and plan.number == 1 and len(terms) > MOST_FIRST
+    if is_shared_first or (isinstance(plan, a.Count) and isinstance(plan.items, a.Items)):
+        return True  # the first, which are many; so many things as were named
     is_shared = not session.asked.language.others.isdisjoint(session.asked.read.texts)
-    ways = [part.path.steps for part in parts(plan) if hasattr(part, "path")]
-    steps = [pair for way in ways for pair in pairwise(way)]
+    steps = [pair for path in _paths_in(plan) for pair in pairwise(path.steps)]
     again = [one.predicate for one, other in steps if one == other or (other.inverts(one) and not is_shared)]
     again = [one for one in again if one not in TAXONOMY]
     return any(max((roots[own] for own in session.label_fit.label_roots(one)), default=0) < _TWICE for one in again)

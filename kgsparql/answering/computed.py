@@ -48,7 +48,7 @@ _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of mor
 _MOST_LEARNT = 200  # terms whose labels and classes an endpoint is asked for together
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
-_MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
+MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
 _READINGS: tuple[tuple[Any, str], ...] = (
     ((a.Count,), "counted"),
@@ -131,7 +131,7 @@ def computed_retrieval(
         gaps = (not_all(_UNCOUNTED.format(name, f"{number:,}")), *gaps)
         if not found.rows:
             return Retrieval(gaps=gaps, is_judged=True)
-    if isinstance(found.plan, a.Top) and found.plan.number == 1 and len(found.rows) > _MOST_FIRST:
+    if isinstance(found.plan, a.Top) and found.plan.number == 1 and len(found.rows) > MOST_FIRST:
         gaps = (rival("each of the first", f"the {len(found.rows) - 1:,} others"), *gaps)
     following = found.compared.next if found.compared is not None else ()
     examples = (own.example for own in found.left_out)

@@ -35,6 +35,7 @@ _NOBODY = "nothing before is {!r}: say its name"
 _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]{2,})?")
 _NUMBER = re.compile(r"(?<![\w-])\d[\d.,:-]*(?!\w)")
 _PLACE = re.compile(r"\bthe (\w+) one\b", re.IGNORECASE)
+_OF_LIST = re.compile(r"(?<!was )(?<!is )\bthe (?:first|last) one\b", re.IGNORECASE)
 _OF_SOMETHING = re.compile(r"(?:what|who|which) (?:is|are|was|were) the ", re.IGNORECASE)
 _LISTED = 3  # names: that many are a list
 
@@ -139,6 +140,8 @@ def read_after(session: Session, before: Before | None, language: str = "") -> N
     """Read the question of a session in English, with what it leaves to the one before; what was taken is noted."""
     if before is not None:
         _fill_in(session, before, language)
+    elif (found := _OF_LIST.search(session.question)) is not None:
+        session.notes.append(session.say(_NOBODY).format(found[0]), code="follow_up")
     translate(session, language)
     if before is not None and not session.given:
         _take_up_several(session, before)

@@ -371,7 +371,9 @@ def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
             session.notes.append(f"{error.message}: things of the same name are not told apart", code="namesakes")
         return found
     links = (replace(link, candidates=_all_described(link.candidates, known)) for link in session.links)
-    session.links = _all_described(links, known)
+    asked, session.links = session.read_before(whole=True), _all_described(links, known)
+    if asked is not None:  # described, they are read the same
+        session.read_as(asked)
     return replace(_described_answers(found, known), evidence=described_starts(found.evidence, known, session.labels))
 
 

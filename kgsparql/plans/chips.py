@@ -98,6 +98,8 @@ def _chip_places(part: Any, place: Place) -> Iterator[tuple[ChipKind, Place]]:
     match part:
         case a.Instances() | a.Items():
             yield "class" if isinstance(part, a.Instances) else "item", place
+        case a.Either(sets) if all(isinstance(one, a.Instances) for one in sets):
+            yield "class", place
         case Step():
             yield "predicate", place
         case a.Column():
@@ -142,6 +144,8 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
     match kind, part:
         case "class", a.Instances(of):
             return label(of)
+        case "class", _:
+            return f"{say.phrase(part)}"
         case "item", _:
             return "anything" if part is None else listed([label(term) for term in part.terms], "or")
         case "predicate", Step(predicate):

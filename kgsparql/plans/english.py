@@ -291,8 +291,10 @@ def either(phrases: Sequence[Phrase]) -> Phrase:
         return heads.pop().with_clause(Clause(said, any(own.is_open for own in clauses), is_choice=True))
     last = {text.split()[-1].removesuffix("s").lower() for text in texts}
     text = f"{',' * any(not own.is_plain for own in phrases)} or ".join(texts)
-    if len(phrases) > _NAMED_KINDS and len(last) == 1 and all(own.kind == "class" for own in phrases):
-        text = f"{last.pop()}s of {len(phrases)} kinds"
+    if len(last) == 1 and all(own.kind == "class" for own in phrases):
+        if plain := [own for own in phrases if " " not in own.plural]:
+            return plain[-1]  # bridge ontologies are ontologies
+        text = f"{last.pop()}s of {len(phrases)} kinds" if len(phrases) > _NAMED_KINDS else text
     return Phrase(text, text, "best")
 
 
