@@ -106,7 +106,8 @@ class _Search:
         self.kind = self.lexicon.question_words.get(rel.asked, "")
         self._is_within = rel.preposition in self.lexicon.locatives
         self._is_joined = self._is_within or rel.preposition in {"of", "for"}
-        self.hints = rel.hints or self.lexicon.hints.get(self.kind, ())
+        asking = self.lexicon.hints
+        self.hints = rel.hints or asking.get(f"{self.kind} {rel.preposition}") or asking.get(self.kind, ())
         self.classes = rel.wanted.classes if rel.wanted else frozenset[IRI]()
         self.item = rel.wanted.items if rel.wanted is not None and not self.classes else None
         self.wanted = Wanted(self.view, self.classes, self.item)
@@ -159,10 +160,7 @@ class _Search:
 
     def _compare(self, uses: Sequence[PredicateUse]) -> Looking[None]:
         """Compare the words with all labels at once; the classes at the ends are named in the same query."""
-        kinds, predicates = list[IRI](), list[IRI]()
-        for use in uses:
-            kinds += use.classes
-            predicates.append(use.step.predicate)
+        kinds, predicates = [kind for use in uses for kind in use.classes], [use.predicate for use in uses]
         yield self.view.labels.learn_schema, [*kinds, *predicates]
         if self.wanted.is_said:
             yield self.view.profiler.with_broader, kinds
