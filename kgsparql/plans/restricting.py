@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgsparql.linking.words import roots_of
+from kgsparql.linking.words import countries, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes, of_one_act
 from kgsparql.plans.label_fit import SAME
@@ -55,6 +55,9 @@ class Restricting(NamedWords):
             return self._sharing(given, said.object, said.verb, said.preposition)
         if said.object is not None and said.object.kinds:
             said = self._as_placed(said, said.object)
+        head = said.object.head if said.object is not None and said.light == "be" and not said.verb else None
+        if head is not None and not said.preposition and head.text.lower() in countries():
+            said = replace(said, preposition="from")  # who is French
         is_origin = said.preposition == "from" and said.subject is not None and bool(given.head and said.verb)
         if is_origin and self.lexicon.origin_verbs.issuperset(self.connector.at(said.verb)):  # they have these
             subject = said.subject
