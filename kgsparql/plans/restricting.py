@@ -81,9 +81,7 @@ class Restricting(NamedWords):
         is_adjective = thing.head is not None and thing.head.text.lower() in countries()
         if is_adjective and said.light == "be" and not (said.verb or said.preposition):
             return replace(said, preposition="from")
-        if not thing.kinds:
-            return said
-        word, head = self.texts[thing.kinds[0]], thing.head
+        word, head = self.texts[thing.kinds[0]] if thing.kinds else "", thing.head
         terms = () if head is None else (*head.classes, *(name.term for name in head.entities))
         if word not in self.lexicon.under_words or self.predicating.steps_below(a.Items(terms), TAXONOMY):
             return said
