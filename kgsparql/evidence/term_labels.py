@@ -28,7 +28,7 @@ from kgsparql.schema.known_names import name_of_code
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
 
 _LONGEST_DESCRIPTION = 60
-
+_MOST_SHARED = 50_000  # labels that are kept of a graph for all questions: 10 MB
 _SENTENCE = re.compile(r"(?<=[^\W\d_]{3})[.;]\s|\n")  # where a first sentence ends: not after `St.`
 
 
@@ -66,7 +66,7 @@ class TermLabels:
         """
         known, wanted = self.notes.labels if self.known is None else self.known, dict.fromkeys(terms)
         if new := [term for term in wanted if term not in known]:
-            shared = self.shared.get(self.languages, {})
+            shared = self.shared.setdefault(self.languages, {})
             self._keep(shared, new)
             if missing := [term for term in new if term not in known]:
                 found: Mapping[Term, Label] | None = None
@@ -77,9 +77,9 @@ class TermLabels:
                 if found is None:
                     return {term: known.get(term) or own_label(term).text for term in wanted}
                 self._keep(found, found)
-        if self.said_as:
-            return {term: self.said_as.get(term) or known[term] for term in wanted}
-        return {term: known[term] for term in wanted}
+                if self.graph.is_as_loaded and len(shared) < _MOST_SHARED:
+                    shared.update((term, found[term]) for term in iris_in(found))
+        return {term: self.said_as.get(term) or known[term] for term in wanted}
 
     def _keep(self, found: Mapping[Term, Label], terms: Iterable[Term]) -> None:
         known = self.notes.labels if self.known is None else self.known
@@ -114,8 +114,7 @@ class TermLabels:
         """
         places = [list(zip(*group, strict=True)) for group in groups]
         counts = iter(self._type_counts([place for own in places for place in own], in_grace=in_grace))
-        names = [[next(counts) for _ in own] for own in places]
-        return [[max(sorted(own), key=own.__getitem__, default="") for own in group] for group in names]
+        return [[max(sorted(own := next(counts)), key=own.__getitem__, default="") for _ in group] for group in places]
 
     def learn(self, terms: Iterable[Term]) -> None:
         """Find classes and labels of terms that will be shown, of an endpoint in one query."""
@@ -127,7 +126,7 @@ class TermLabels:
         counts = self._type_counts(groups, in_grace=True)
         return [[n for n, c in own.items() if 2 * c >= len(group)] for own, group in zip(counts, groups, strict=True)]
 
-    def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[dict[str, int]]:
+    def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[Counter[str]]:
         """Count how many of the terms of each group have each class, by its name; classes are remembered."""
         terms = iris_in(dict.fromkeys(chain.from_iterable(groups)))
         if missing := [term for term in terms if term not in self._types]:
@@ -141,19 +140,9 @@ class TermLabels:
         names = self(chain.from_iterable(dict.fromkeys(classes.values())), in_grace=in_grace)
         called_so = {own: [*dict.fromkeys(names[one] for one in own)] for own in {*classes.values()}}
         said: dict[Term, list[str]] = {term: called_so[own] for term, own in classes.items()}
-        counted = []
-        for group in groups:
-            counts: dict[str, int] = {}
-            for term in dict.fromkeys(group):
-                if isinstance(term, Literal):
-                    kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
-                    own = [{"date": "date year", "number": "number"}.get(kind, "text")]
-                else:
-                    own = said.get(term, [])
-                for name in own:  # in their order, whatever the hashes
-                    counts[name] = counts.get(name, 0) + 1
-            counted.append(counts)
-        return counted
+        said |= {one: [_kind_of_text(one)] for one in chain(*groups) if isinstance(one, Literal)}
+        # In their order, whatever the hashes.
+        return [Counter(chain.from_iterable([said.get(one, ()) for one in dict.fromkeys(group)])) for group in groups]
 
     @contextmanager
     def asking(self, *, in_grace: bool) -> Iterator[MeteredGraph]:
@@ -163,6 +152,11 @@ class TermLabels:
             return
         with self.notes.within_budget(QueryError):
             yield self.graph.unlimited()
+
+
+def _kind_of_text(term: Literal) -> str:
+    kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
+    return {"date": "date year", "number": kind}.get(kind, "text")
 
 
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:

@@ -10,13 +10,21 @@ from typing import TypeVar
 
 from kgsparql.dataclasses import frozen
 from kgsparql.errors import EndpointReplyError
-from kgsparql.exploration.batched_select import Found, Label, entities_of, order_key, select_about
+from kgsparql.exploration.batched_select import (
+    Found,
+    Label,
+    batched_select,
+    entities_of,
+    group_query,
+    order_key,
+    select_about,
+)
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iris_in, local_name, printable, text_literal
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, grouped, iris_in, local_name, printable, text_literal
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, RDF_TYPE, Naming, is_mediator, is_unknown
 
 K = TypeVar("K")
@@ -217,9 +225,12 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    query = Query.load("types_by_pair" if graph.is_embedded else "types")
-    typed = starts if graph.held(frozenset((RDF_TYPE, INSTANCE_OF))) else ()
-    return _types_in(select_about(graph, [query], typed).seen, starts)
+    pairs = [(entity, by) for entity in starts for by in graph.held(frozenset((RDF_TYPE, INSTANCE_OF)))]
+    found = batched_select(
+        graph, lambda some, bound: group_query("forward", some).limit(bound + 1), pairs,
+        key_of=itemgetter("entity", "predicate"),
+    )  # fmt: skip
+    return _types_in(found.seen, starts, "object")
 
 
 def named_types(
@@ -244,13 +255,9 @@ def named_types(
     return found, others | named | _otherwise_called(graph, unnamed, languages)
 
 
-def _types_in(solutions: Iterable[Solution], entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
-    found: dict[IRI, set[IRI]] = {entity: set() for entity in entities}
-    for solution in solutions:
-        entity, type_ = solution["entity"], solution["type"]
-        if isinstance(entity, IRI) and isinstance(type_, IRI):
-            found[entity].add(type_)
-    return {entity: tuple(sorted(classes, key=order_key)) for entity, classes in found.items()}
+def _types_in(solutions: Iterable[Solution], entities: Sequence[IRI], kind: str = "type") -> dict[IRI, tuple[IRI, ...]]:
+    found = grouped((solution["entity"], solution[kind]) for solution in solutions)
+    return {one: tuple(sorted({*iris_in(found.get(one, ()))}, key=order_key)) for one in entities}
 
 
 def texts(graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)) -> Found[Triple]:
