@@ -261,8 +261,9 @@ them were looked at while kgsparql was made, so that others may be harder.
 |---|---|---|---|---|"""
 FAULTS = """
 Gold is not what the graph says of {faults} questions, which are left out: numbers compared as texts, one of several
-that share the place, a count for each group where one was asked for. They were found by looking up in the graph what
-seemed wrong and likely; the last line has them as wrong."""
+that share the place, a count for each group where one was asked for, joins of texts that differ by a space or of the
+wrong column, a list that other gold contradicts. They were found by looking up in the graph what seemed wrong and
+likely; the last line has them as wrong."""
 BESIDE = """
 ## Beside others
 

@@ -18,12 +18,14 @@ from kgsparql.answering.plan_question import common_profiler, translate
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import frozen, replace
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.english_forms import is_past_form, is_person, plural
+from kgsparql.linking.english_forms import is_past_form, is_person
 from kgsparql.linking.words import roots_of, tokens
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import Those
 from kgsparql.plans.arrays import read_plan_file
 from kgsparql.plans.plan_compiler import compiled
+from kgsparql.plans.type_check import parts, terms_in
+from kgsparql.plans.writing import in_words
 from kgsparql.rdf.terms import IRI, Term, distinct, iris_in, printable
 from kgsparql.reading.lexicon import glossary, languages, lexicon, longest_phrase, said_in
 from kgsparql.reading.translation import Translation, language_in
@@ -59,6 +61,7 @@ class Before:
 
     :param several: what *they* are: the answers, the things of a table, what was counted; else what they were before.
     :param beside: things that stand beside those of a table: *they*, where they are of the same kind.
+    :param kind: the class, or classes, that it asked for, where the graph does not say of what class *they* are.
     """
 
     question: str
@@ -66,6 +69,7 @@ class Before:
     answers: tuple[Meant, ...] = ()
     several: a.ItemSet | None = None
     beside: a.Items | None = None
+    kind: a.ItemSet | None = None
 
     @classmethod
     def from_json(cls, told: Any) -> Before:
@@ -78,7 +82,9 @@ class Before:
         answers = [Meant(IRI(own["value"]), own["label"]) for own in best if told["status"] == "answered"]
         topics.sort(key=lambda own: own.start)
         several, beside = _several_in(told, iris_in(own.term for own in answers))
-        return cls(told["question"], tuple(topics), tuple(answers), several, beside)
+        plan = () if (computed := told.get("computed")) is None else parts(read_plan_file(computed["plan"]))
+        kind = next((one for one in plan if all(isinstance(own, a.Instances | a.Either) for own in parts(one))), None)
+        return cls(told["question"], tuple(topics), tuple(answers), several, beside, kind)
 
 
 def _several_in(told: Any, answers: tuple[IRI, ...]) -> tuple[a.ItemSet | None, a.Items | None]:
@@ -187,8 +193,12 @@ def _take_up_several(session: Session, before: Before) -> None:
         if before.beside is not None:
             others, theirs = _with_kinds(before.beside, session)
             several, members = (before.beside, others) if theirs & kinds else (several, members)
-        if kind := max(sorted(kinds, key=str), key=kinds.__getitem__, default=None):
-            made = own.reworded(_words_replaced(own, plural(session.compared_labels([kind])[kind])))
+        kind: a.ItemSet | None = before.kind
+        if kinds:
+            kind = a.Instances(max(sorted(kinds, key=str), key=kinds.__getitem__))
+        if kind is not None:
+            named = in_words(kind, session.compared_labels(terms_in(kind)).__getitem__)
+            made = own.reworded(_words_replaced(own, named))
             session.question, session.those = made.text, Those(several, kind, said)
             session.translation, session.reworded = (made, None) if session.translation is not None else (None, made)
             names = [printable(one, 60) for one in session.labels(members).values()]

@@ -23,12 +23,12 @@ from kgsparql.schema.amounts import Amounts
 class Those:
     """Things that were found before, of which a question asks what it could ask of all of their kind.
 
-    :param kind: the class whose name the question has in their place; ``None`` where nothing was found before.
+    :param kind: the class, or classes, whose name the question has in their place; ``None`` where nothing was found.
     :param said: the word of the question that means them.
     """
 
     items: a.ItemSet
-    kind: IRI | None
+    kind: a.ItemSet | None
     said: str
 
     def in_reading(self, reading: PlannedReading, view: KnownGraph) -> PlannedReading:
@@ -36,7 +36,7 @@ class Those:
         if reading.plan is None:
             return reading
         others = tuple(self.in_reading(one, view) for one in reading.others)
-        plan = mapped(reading.plan, lambda part: self.items if part == a.Instances(self.kind) else part)  # type: ignore[arg-type]
+        plan = mapped(reading.plan, lambda part: self.items if part == self.kind else part)
         doubts = () if self.items in (*parts(plan),) else (left_out(self.said),)
         sets = plan.sets if isinstance(plan, a.Both) else (plan,)
         ends = next((one for one in sets if isinstance(one, a.Ends) and one.start == self.items), None)

@@ -14,7 +14,7 @@ from kgsparql.dataclasses import frozen
 from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import Relation, is_person, many, relation
-from kgsparql.plans.algebra import Count, Ends, Has, Instances, Items, Plan
+from kgsparql.plans.algebra import Count, Current, Ends, Has, Instances, Items, Plan
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Labels, Term, as_iri, iris_in, parse_term
@@ -31,9 +31,9 @@ _MOST_LISTED = 12
 _PLAIN_NAME = re.compile(r"(?!.*[a-z][A-Z\d])[^\W\d_][\w '’.-]{1,40}")
 _DULL = re.compile(
     r"\b(?:ids?|identifiers?|codes?|keys?|ir[il]s?|ur[il]s?|doi|e-?mails?|home ?pages?|websites?|gender|sex|tags?|name"
-    r"|notations?|status|versions?|comments?|notes?|images?|thumbnails?|lat(?:itude)?|long(?:itude)?|types?|class(?:es)?"
+    r"|status|versions?|comments?|notes?|images?|thumbnails?|lat(?:itude)?|long(?:itude)?|types?|class(?:es)?"
     r"|lists?|nodes?|shapes?|propert(?:y|ies)|resources?|statements?|subsets?|datatypes?|accounts?|label|title"
-    r"|broader|narrower|logos?|depictions?|exact|scheme|pages?|votes|domain|range)\b",
+    r"|narrower|logos?|depictions?|exact|scheme|pages?|votes|domain|range)\b",
     re.IGNORECASE,
 )
 """Words for what is noted of a thing, or serves its description, but is seldom asked."""
@@ -43,6 +43,7 @@ _CLAUSES = {"noun": "have {} as {}", "verb": "{1} {0}", "passive": "were {1} {0}
 _SAID = {  # of a noun: what is asked of one thing, and what is said of several
     "date of birth": ("When was {} born?", ""), "place of birth": ("Where was {} born?", "were born in {}"),
     "date of death": ("When did {} die?", ""), "place of death": ("Where did {} die?", "died in {}"),
+    "broader": ("What is broader than {}?", "are narrower than {}"),
 }  # fmt: skip
 
 Sizes = Mapping[Term | None, int]
@@ -148,7 +149,8 @@ def _count_starters(knowledge: KnowledgeBase) -> Iterator[_Starter]:
     for one in knowledge.info(shown=_TRIES)["classes"]:
         kind = as_iri(parse_term(one["term"]))
         if _is_plain(one["label"]) and not kind.value.startswith(OF_ONTOLOGIES):
-            yield _Starter(f"How many {many(one['label'])} are there?", Count(Instances(kind)))
+            for items in (Instances(kind), Current(Instances(kind))):  # a question leaves out what is deprecated
+                yield _Starter(f"How many {many(one['label'])} are there?", Count(items))
 
 
 def _is_plain(name: str) -> bool:

@@ -9,7 +9,7 @@ import kgsparql
 from kgsparql import IRI, KnowledgeBase, Literal
 from kgsparql.serving.starters import example_questions
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.world import NOBEL
+from tests.world import NOBEL, known
 
 E = "http://e.org/"
 RDF, RDFS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#"
@@ -38,6 +38,16 @@ def test_there_is_one_of_each_sort_and_it_is_answered_rightly(nobel: KnowledgeBa
         assert (answer.status, answer.gaps) == ("answered", ())
         assert right is None or {one.label for one in answer.best} == right
     assert example_questions(kgsparql.open(NOBEL, embedder="none")) == questions
+
+
+def test_a_thesaurus_has_one_of_each_sort() -> None:
+    concepts = "".join(
+        f':c{n} a skos:Concept ; skos:prefLabel "{name}" ; skos:broader :top . '
+        for n, name in enumerate(("Botany", "Zoology", "Ecology"))
+    )
+    assert example_questions(known(concepts + ':top a skos:Concept ; skos:prefLabel "Biology" .')) == (
+        "What is broader than Botany?", "Which Concepts are narrower than Biology?", "How many Concepts are there?",
+    )  # fmt: skip
 
 
 def test_nothing_is_asked_where_nothing_has_a_name_or_a_fact() -> None:

@@ -26,11 +26,11 @@ def test_a_sure_answer_that_is_enough_stays_and_costs_no_query(nobel: KnowledgeB
 
 def test_readings_that_are_enough_are_the_first_of_those_under_the_doubt(nobel: KnowledgeBase) -> None:
     plain, held = nobel.ask(IN_DOUBT), nobel.ask(IN_DOUBT, guarantee=80)
-    assert (len(plain.choices), held.choices, held.guarantee) == (3, plain.choices[:2], 80)
+    assert (len(plain.choices), held.choices, held.guarantee) == (3, plain.choices[:1], 80)
     assert held.text.startswith("No sure answer: it is one of these readings in 80 of 100 questions\n")
     assert "'hospital' is left out" in [*held.notes]
-    chosen = nobel.ask(IN_DOUBT, guarantee=80, reading=2)
-    assert (chosen.sure, chosen.guarantee, len(chosen.best)) == (True, 0, held.choices[1].count)
+    chosen = nobel.ask(IN_DOUBT, guarantee=80, reading=1)
+    assert (chosen.sure, chosen.guarantee, len(chosen.best)) == (True, 0, held.choices[0].count)
 
 
 def test_where_no_readings_are_enough_there_are_neither_readings_nor_answers(nobel: KnowledgeBase) -> None:

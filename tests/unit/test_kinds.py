@@ -120,3 +120,9 @@ def test_what_is_not_found_is_in_doubt(graph: str, question: str) -> None:
 def test_a_class_that_sorts_things_is_none_of_them() -> None:
     answer = known(SORTED).ask("Which chalks are there?")
     assert (answer.status, answer.best) == ("partial", ()), answer.text
+
+
+def test_a_question_about_them_asks_of_things_without_a_class() -> None:
+    parts = known(PARTS)
+    before = parts.ask("Which parts weigh more than 50?")
+    assert told(parts.ask("which of them were made by Acme?", after=before)) == (True, ["Clamp 4"])

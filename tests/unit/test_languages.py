@@ -189,6 +189,10 @@ def test_what_is_left_out_is_taken_from_what_is_named_or_asked_for(
     assert answer.question == asked or (not asked and "say its name" in " ".join(map(str, answer.notes)))
 
 
+def test_the_last_one_is_asked_back_where_nothing_was_asked_before(nobel: kgsparql.KnowledgeBase) -> None:
+    assert "nothing before is 'the last one': say its name" in nobel.ask("Where did the last one study?").notes
+
+
 BORN_IN_PARIS = {
     "en": "Which laureates were born in Paris?", "de": "Welche Preisträger wurden in Paris geboren?",
     "fr": "Quels lauréats sont nés à Paris ?", "es": "¿Qué laureados nacieron en París?",
