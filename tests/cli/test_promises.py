@@ -115,6 +115,7 @@ def test_what_is_set_or_in_the_folder_and_gone_is_named_once_on_stderr(
 
 
 KEY = "a" * 32
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +159,22 @@ def test_S02_a_query_that_was_killed_while_its_file_was_loaded_leaves_nothing_af
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     assert run("query", "ASK {}", "-k", big).exit_code == 0
     assert not list(graphs.glob("*.partial-*"))
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_S21_a_kill_while_a_file_that_changed_is_read_and_indexed_anew(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, labels = tmp_path / "g.nt", tmp_path / "cache" / "labels"
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    for word in ("Old", "New"):
+        file.write_text("".join(f'<http://e.org/{i}> <{LABEL}> "{word} {i} thing" .\n' for i in range(60_000)))
+        known, find = {*labels.glob("*")}, ("find", f"{word} 7 thing", "-k", file, "--embedder", "none")
+        ended(tmp_path, signal.SIGKILL, lambda known=known: bool({*labels.glob("*")} - known), *find)  # type: ignore[misc]
+        told = run(*find).stdout
+        assert f"{word} 7 thing" in told
+    assert "Old 7" not in told
 
 
 @pytest.fixture

@@ -67,7 +67,9 @@ def sworn(lie: Liar) -> LanguageModel:
     return model
 
 
-def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_doubted(nobel: KnowledgeBase) -> None:
+def test_M20_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_doubted(
+    nobel: KnowledgeBase,
+) -> None:
     right = {question: shown_of(nobel.ask(question)) for question in QUESTIONS}
     for i, (name, liar) in enumerate(LIES.items()):
         model = sworn(replace(liar, plan="(* (count C1) 365)"))
@@ -108,7 +110,7 @@ def test_no_poor_model_that_nobody_tried_makes_an_answer_worse(nobel: KnowledgeB
         assert (bool(server.answered), after.trust) == (True, None)
 
 
-def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: KnowledgeBase) -> None:
+def test_M21_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: KnowledgeBase) -> None:
     for name, plan in PLANS.items():
         liar = Liar(plan=plan, invented=("Falk", "424242", "424,242"))
         for method in ("query_plan", "auto"):

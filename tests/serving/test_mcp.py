@@ -34,6 +34,7 @@ SLOW_QUERY = {
     "max_seconds": 60,
 }
 TOOLS = [*CALLS]
+ABOUT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "e", "version": "1"}}
 
 
 def command(*options: str) -> list[str]:
@@ -153,11 +154,32 @@ async def test_a_client_lists_the_tools_asks_and_is_told_what_is_wrong(own_cache
     assert time.monotonic() - began < 20
 
 
-def test_stdout_is_the_protocol_alone(own_cache: Path) -> None:
-    done = subprocess.run(
-        command(), check=True, cwd=ROOT, env=environment(own_cache), input="", capture_output=True, text=True
-    )
-    assert done.stdout == ""
+def test_U16_hostile_lines_are_answered_or_dropped_and_stdout_is_the_protocol_alone(own_cache: Path) -> None:
+    sent = [("initialize", ABOUT), ("evil/do", {}), ("tools/call", {"name": "rm", "arguments": {}})]
+    calls = [("find", {"text": "x" * 10**7}), ("ask", {"question": {"a": 1}}), ("query", {"sparql": "DROP ALL"})]
+    calls += [("query", {"sparql": "ASK {}", "max_seconds": float("nan")}), ("find", {"text": "Marie Curie"})]
+    sent += [("tools/call", {"name": name, "arguments": own}) for name, own in calls]
+    lines = [json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) for i, (m, p) in enumerate(sent)]
+    lines[1:1] = [
+        "{{{",
+        "[" * 100_000,
+        '{"a":' * 20_000,
+        '{"jsonrpc":"2.0","id":null,"method":"ping"}',
+        '"\\ud800"',
+        "\0\x1b]0;e\a",
+    ]
+    with subprocess.Popen(
+        command(), cwd=ROOT, env=environment(own_cache), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n".join([*lines, ""]))
+        process.stdin.flush()
+        replies = [json.loads(process.stdout.readline()) for _ in sent]
+        process.kill()
+    found = {reply["id"]: json.dumps(reply) for reply in replies}
+    wanted = ["protocol", "Method not found", "no tool", "4000", "E_INPUT", "E_FORBIDDEN", "E_INPUT", "Marie Curie"]
+    assert all(text in found[i] for i, text in enumerate(wanted)), found
 
 
 async def test_a_client_that_cancels_stops_the_question(tmp_path: Path) -> None:
@@ -191,8 +213,7 @@ async def test_over_http(own_cache: Path, capfd: pytest.CaptureFixture[str]) -> 
 
 def test_over_http_sessions_are_bounded_and_need_the_token(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.serving.mcp.MOST_SESSIONS", 2)
-    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "e", "version": "1"}}
-    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": ABOUT}
     headers = {"Accept": "application/json, text/event-stream"}
     served = http_app(kgsparql.tools(kgsparql.open(NOBEL, embedder="none")), host="127.0.0.1", port=8000)
     with TestClient(served, base_url="http://127.0.0.1:8000", headers=headers) as newcomer:
