@@ -97,7 +97,8 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield other_kind("what somebody does", step, "do")
     yield from _noun_on_the_way(asked, best, steps, session)
-    closing, whole, roots = asked.closing, " ".join(steps).casefold(), roots_of(steps)
+    beside = [own.hints.get(f"{asked.sort} {one.preposition}", ()) for one in asked.relations]  # where is he from
+    closing, whole, roots = asked.closing or next(filter(None, beside), ()), " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield other_kind(closing[0], step)
 
@@ -201,8 +202,8 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     values = {literal_kind(end) if isinstance(end, Literal) else "text" for end in ends}
     if "text" not in values:  # who published it is no year
         return other_kind(wanted, f"a {min(values)}", first)
-    (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]])
     labels, some = session.compared_labels, ends[:_SAMPLE]
+    (kinds,) = labels.shared_types([some])
     are_named = any(map(labels.has_label, some)) or not any(labels.has_label(link.term) for link in session.links)
     said = [*kinds, *steps]
     is_text = all(isinstance(end, Literal) for end in ends)
@@ -220,7 +221,8 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     are_nodes = not (are_named or is_said) and all(isinstance(end, IRI) for end in some)
     if kinds and are_nodes:  # a node that says who did it, and where
         return other_kind(wanted, quoted(kinds[0]), first)
-    is_like = is_said or (nearer[: len(kinds) or 1] < _W.clearly).any()
+    of_kinds = nearer[: len(kinds) or 1]  # a scientist is a person, and so no place
+    is_like = is_said or (of_kinds < _W.clearly).all() or (of_kinds < 0).any()
     found = said if not is_like else _acts_among(kinds, session) if sort == "agent" and not is_said else []
     return other_kind(wanted, quoted(found[0]), first) if found else None
 

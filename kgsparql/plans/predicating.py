@@ -471,10 +471,10 @@ class Predicating(NamedWords):
     def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
         for inner, middle in _middle_sets(given):
-            for option in self.measuring.times(middle, ())[:1]:
-                further = a.Ends(
-                    self.measuring.keep(middle, option, quantity).known, PropertyPath(inner.path.steps[1:])
-                )
+            _, last = inner.path.steps  # which leads to the set itself: those who were born there
+            times = [one for one in self.measuring.times(middle, ()) if one.path.first_step != last]
+            for option in times[:1]:
+                further = a.Ends(self.measuring.keep(middle, option, quantity).known, last.path)
                 own = tuple(further if one is inner else one for one in _sets_of(given))
                 items = own[0] if len(own) == 1 else a.Both(own)
                 yield given.kept(items, option.score + _W.duration, Match(quantity.value.text, option.path))

@@ -68,11 +68,6 @@ class PredicateUse:
     classes: tuple[IRI, ...] = ()
     unit: str = ""
 
-    @classmethod
-    def none_of(cls, step: Step) -> PredicateUse:
-        """Make what nothing was looked at for."""
-        return cls(step, "item", 0.0, 0, ())
-
     @property
     def path(self) -> PropertyPath:
         """The predicate as a path of one step."""
@@ -225,10 +220,6 @@ class Profiler:
         members = PlanCompiler(self.vocabulary, _ORDERED).members(without_ranking(items, self.graph), x)
         return g.Select((x,), members, distinct=True, limit=_ORDERED)
 
-    def _first(self, items: a.ItemSet) -> g.Select:
-        x = Variable("x")
-        return g.Select((x,), (self._any(items),), order=((apply("STR", x), False),), limit=ITEMS)
-
     def with_broader(self, kinds: Iterable[IRI]) -> tuple[IRI, ...]:
         """Classes, then those above them: one query for all that were not looked at before."""
         if self.common is not None:
@@ -341,9 +332,10 @@ class Profiler:
 
     def _some(self, items: a.ItemSet, terms: Sequence[Term], x: Variable) -> g.Pattern:
         """Patterns of the items that are looked at."""
-        iris = iris_in(terms)
-        is_named = len(iris) == len(terms)  # a blank node has no name to ask with
-        return g.Values(x, iris) if is_named else self._first(self._from_sample(items))
+        if len(iris := iris_in(terms)) == len(terms):
+            return g.Values(x, iris)
+        some = self._any(self._from_sample(items))  # a blank node has no name to ask with
+        return g.Select((x,), (some,), order=((apply("STR", x), False),), limit=ITEMS)
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones; none of a Wikibase, whose ``rdf:type`` says nothing."""

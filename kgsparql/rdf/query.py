@@ -127,7 +127,9 @@ class Query:
             f"VALUES {_values_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
         )
         listed = f"?{names[0]} NOT IN ({', '.join(data)})"
-        pieces = [*_parts_around_parameters(self.text, names)]
+        # What was bound already may be long, and other every time.
+        parts_of = _remembered_parts if len(self.text) < _MAX_REMEMBERED_CHARACTERS else _parts_of_text
+        pieces = [*parts_of(self.text, names)]
         if len(pieces) == 1 and not self.empty:  # a union of nothing has no parameter left
             raise QueryBindingError(f"query {self.name} has no parameter {_values_head(names)}", query=self.text)
         pieces[1::2] = map({_VALUES: values, _NOT_IN: listed}.__getitem__, pieces[1::2])
@@ -229,13 +231,8 @@ def _values_head(names: Sequence[str]) -> str:
     return f"?{names[0]}" if len(names) == 1 else f"({' '.join(f'?{name}' for name in names)})"
 
 
-def _parts_around_parameters(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Take a text apart at its parameters: every second part stands for one, :data:`_VALUES` or :data:`_NOT_IN`."""
-    # What was bound already may be long, and other every time.
-    return _remembered_parts(text, names) if len(text) < _MAX_REMEMBERED_CHARACTERS else _parts_of_text(text, names)
-
-
 def _parts_of_text(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Take a text apart at its parameters: every second part stands for one, :data:`_VALUES` or :data:`_NOT_IN`."""
     pieces, end = [], 0
     for found in _PARAMETER.finditer(text):
         given = tuple((found["values"] or found["listed"] or "").replace("?", " ").split())
