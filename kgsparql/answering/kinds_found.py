@@ -15,10 +15,13 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import roots_of, stem, words, words_of
 from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import ends as ends_of
 from kgsparql.plans.graph_view import A_LIST, KnownGraph
+from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.type_check import PLACE, parts_of, terms_in
 from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, normalised, split_camel_case
@@ -36,7 +39,7 @@ from kgsparql.rdf.vocabulary import (
     TAXONOMY,
 )
 from kgsparql.reading.form import Form
-from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, turned, uncomputed, undated
+from kgsparql.reading.gaps import Gap, left_out, not_all, other_kind, quoted, rival, turned, uncomputed, undated
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.times import times_said
 from kgsparql.schema.patterns import patterns
@@ -48,6 +51,7 @@ _YEAR = re.compile(r"\d{3,4}|\d:\d\d")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
 _POINT = re.compile(r"(?i:point|polygon|multi\w+)\s*\(")
 _ORDERING = (a.Top, a.BestOfEach, a.SummaryOf, a.Summarised, a.Where, a.Compares, a.Calculated, a.Grouped, a.ItemTable)
+_DATES = ("date", "year", "time")
 _CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
 """A number, a date, or an identifier such as `P-01`."""
 
@@ -74,6 +78,8 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind("an amount", "a date", said)
     yield from amount_gaps(ends, ending, session)
     is_coded = are_texts and all(map(_CODE.fullmatch, texts))
+    if texts and best.property_path.last in session.vocabulary.keyed:
+        yield other_kind(said or "a thing", quoted(texts[0]))
     likely = session.ranker.similarities(ending, own.sorts["place"][:1]).max(initial=0.0)
     is_noun_of_place = asked.words(asked.noun).endswith(tuple(own.sorts["place"][1:]))  # the birthplace
     is_unlike = session.ranker.by_meaning and likely < _W.step
@@ -121,6 +127,34 @@ def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
         kinds = {profiler.at_ends(step.predicate).kind for step in steps if step.is_forward}
         if "item" in kinds and kinds & {"date", "time"}:
             yield undated()
+
+
+def measure_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
+    """Doubt which is the first by one date where some have another of that name alone: an opening year, and no date.
+
+    And how many nodes there are that say themselves how many: one rating, with its `rating count`.
+    """
+    profiler, fit, x = common_profiler(session), session.label_fit, Variable("x")
+    counted = [one.items for one in parts_of(plan, a.Count)]
+    counted += [
+        ends_of(one.items, one.measure.path) for one in parts_of(plan, a.Top) if isinstance(one.measure, a.HowMany)
+    ]
+    counting, asked = roots_of(session.asked.language.count_words), roots_of(session.asked.texts)
+    for use in (use for items in counted for use in profiler(items).uses if use.kind == "number"):
+        own = fit.label_roots(use.predicate)
+        if own & counting and not asked.isdisjoint(own - counting):
+            yield rival(quoted(fit.text(use.predicate)))
+    for top in parts_of(plan, a.Top):
+        if not (isinstance(top.measure, a.Value) and top.measure.kind in _DATES):
+            continue
+        by = top.measure.path
+        said = fit.label_roots(by.last) - roots_of(session.asked.language.moments)
+        for use in (use for use in profiler(top.items).uses if use.kind in _DATES and use.step.is_forward):
+            if use.path == by or fit.label_roots(use.predicate).isdisjoint(said):
+                continue
+            alone = PlanCompiler(session.vocabulary, 1).members(a.Lacks(a.Has(top.items, use.path), by), x)
+            if g.found(session.graph, "alone", (x,), alone, limit=1):
+                yield rival(*map(quoted, session.labels([use.predicate, by.last]).values()))
 
 
 def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:

@@ -17,7 +17,7 @@ from kgsparql.answering.computed import (
     with_rows,
 )
 from kgsparql.answering.confidence import support_of_plan
-from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of, value_gaps
+from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, measure_gaps, sort_gap_of, value_gaps
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.said_source import read_by_source
@@ -365,7 +365,7 @@ def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | Non
     subjects = (one.subject for one in found.asked.relations if one.subject is not None)
     if is_no and any(one.every is not None and found.asked.asks == "count" for one in subjects):
         names = (*names, rival("any", "all"))  # how many templates do all documents use
-    kinds = [*value_gaps(computed.plan, session)] if is_no else []
+    kinds = [*(value_gaps if is_no else measure_gaps)(computed.plan, session)]
     last = session.compared_labels([match.path.last for match in reading.how], in_grace=True)
     led = plan.sets[0] if isinstance(plan, a.Both) else plan
     ways = [led.path.last] if isinstance(led, a.Ends) and led.path.last_step.is_forward else []

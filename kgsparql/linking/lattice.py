@@ -30,6 +30,7 @@ from kgsparql.linking.label_matching import (
 )
 from kgsparql.linking.linked_entity import Mention
 from kgsparql.linking.words import (
+    COPULAS,
     LABEL_OPENERS,
     consecutive,
     countries,
@@ -50,6 +51,7 @@ _VARIED = 4  # words of a span whose other forms are looked up, too
 INFLECTED = 0.9  # score of a label that has a span in the other number
 ADJECTIVE = 0.95  # score of a country that a word is the adjective of
 OPENED = 0.98  # score of a predicate that a span is the name of, but for its first word: `has part`
+_OF_LANGUAGES = frozenset(("language", "languages", "spoken", "written", "speak", "word", "name"))
 MAX_WINDOW = 4  # content words that are compared with labels by meaning
 # Factors on the score or the weight of a candidate:
 ALTERNATIVE = 0.97  # score, where it was found by another name than its label
@@ -199,7 +201,7 @@ class Lattice:
                 key = before + last.text
                 found[key].append((start, end, 1.0))
                 for country in countries().get(key, ()):
-                    if self._is_before_noun(end):
+                    if self._is_before_noun(end) or self._is_said_of_one(start, end):
                         found[country].append((start, end, ADJECTIVE))
                 if end - start <= _VARIED:
                     if end - start == 2 and self.stops.isdisjoint((first.text, last.text)):
@@ -218,6 +220,11 @@ class Lattice:
         if place not in self._content or is_past_form(self.tokens[place].text):
             return False
         return self._gap_before(place).isspace()
+
+    def _is_said_of_one(self, start: int, end: int) -> bool:
+        """Whether what ends the question is said of somebody: who is *Norwegian*; no language is."""
+        before = {token.text for token in self.tokens[:start]}
+        return end == len(self.tokens) and not COPULAS.isdisjoint(before) and before.isdisjoint(_OF_LANGUAGES)
 
     def rows_with(self, forms: Sequence[str], kind: Kind, places: Sequence[int], *, limit: int = 100) -> list[LabelRow]:
         """Find the rows of a kind whose label has one of some words at one of these places, such as -1 for the last."""

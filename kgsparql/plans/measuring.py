@@ -140,6 +140,7 @@ class Measuring(NamedWords):
             return
         if self.lexicon.id_words & {*words_of(fit.text(last.predicate))} and self.lexicon.id_words.isdisjoint(texts):
             return  # no id is the largest of anything
+        is_number_of = not self.lexicon.count_words.isdisjoint(words_of(fit.text(last.predicate)))  # rating count
         known = roots_of((*texts, *self.texts, *self.lexicon.time_nouns))
         if is_far and last.kind != "number" and not fit.label_roots(last.predicate) <= known:
             return  # awarded in 1921 is not when the winner died
@@ -151,7 +152,8 @@ class Measuring(NamedWords):
         if is_far and texts and max(fit.phrase(texts, last.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
         is_turned = any(fit.hinted(use.predicate, [hint for hint in hints if hint[0] == "-"]) for use in uses)
-        yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure, is_turned)
+        score -= _W.deeper * is_far + _W.number_of * (is_number_of and self.lexicon.count_words.isdisjoint(self.texts))
+        yield MeasureFit(score + _W.share * prod(use.share for use in uses), measure, is_turned)
 
     def _unit_of(self, use: PredicateUse) -> str:
         """The unit that the graph states of values: in the name of a predicate, as their datatype, or beside them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgsparql.linking.words import roots_of
+from kgsparql.linking.words import countries, roots_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Rel, Role, back, best, ends, joined, met, of_classes, of_one_act
 from kgsparql.plans.label_fit import SAME
@@ -53,15 +53,13 @@ class Restricting(NamedWords):
             return self.predicating.compared(given, said, said.compared)
         if said.object is not None and said.object.same:
             return self._sharing(given, said.object, said.verb, said.preposition)
-        if said.object is not None and said.object.kinds:
+        if said.object is not None:
             said = self._as_placed(said, said.object)
         is_origin = said.preposition == "from" and said.subject is not None and bool(given.head and said.verb)
         if is_origin and self.lexicon.origin_verbs.issuperset(self.connector.at(said.verb)):  # they have these
-            subject = said.subject
-            return self.restrict(
-                given, replace(said, verb=(), light="have", preposition="", object=subject, subject=None)
-            )
-        is_place = bool(said.verb) and self.lexicon.place_verbs.issuperset(self.connector.at(said.verb))
+            had = replace(said, verb=(), light="have", preposition="", object=said.subject, subject=None)
+            return self.restrict(given, had)
+        is_place = said.verb and self.lexicon.place_verbs.issuperset(self.connector.at(said.verb))
         if is_place and (given.classes or given.head or given.asked == "where"):
             said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")
         if said.object is not None and not self.lexicon.share_verbs.isdisjoint(self.connector.at(said.verb[:1])):
@@ -79,8 +77,11 @@ class Restricting(NamedWords):
         return [one for one in kept if not one.doubts] or [*kept, *found]
 
     def _as_placed(self, said: Predication, thing: NounPhrase) -> Predication:
-        """What is said to be below something: its kinds, where a taxonomy has any; else in another way."""
-        word, head = self.texts[thing.kinds[0]], thing.head
+        """What is said to be French is from France; below something its kinds, where a taxonomy has any."""
+        is_adjective = thing.head is not None and thing.head.text.lower() in countries()
+        if is_adjective and said.light == "be" and not (said.verb or said.preposition):
+            return replace(said, preposition="from")
+        word, head = self.texts[thing.kinds[0]] if thing.kinds else "", thing.head
         terms = () if head is None else (*head.classes, *(name.term for name in head.entities))
         if word not in self.lexicon.under_words or self.predicating.steps_below(a.Items(terms), TAXONOMY):
             return said

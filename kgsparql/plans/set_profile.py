@@ -78,6 +78,12 @@ class PredicateUse:
         """The predicate, whichever way it is walked."""
         return self.step.predicate
 
+    @property
+    def states_numbers(self) -> bool:
+        """Tell whether each has one text that begins with a number: `8 servings`."""
+        texts = [end.value for end in self.ends if isinstance(end, Literal)]
+        return self.kind == "text" and self.most == 1 and all(text[:1].isdigit() for text in texts)
+
 
 @frozen
 class SetProfile:
