@@ -66,10 +66,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     are_texts = len(texts) == len(ends) > 0
     shown = [*session.compared_labels(ends[:_SAMPLE]).values(), *texts]
     said, step = asked.words(asked.noun) or asked.phrase.asked, quoted(steps[-1])
-    if _is_own_name(asked, best, session):
-        yield other_kind("more than its name", quoted(texts[0]))
-    if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
-        yield other_kind("something else", quoted(shown[0]))
+    yield from _names_missed(asked, best, session, said)
     more = [roots_of([name]) - roots_of(ending) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):
         yield A_LIST
@@ -78,8 +75,6 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
         yield other_kind("an amount", "a date", said)
     yield from amount_gaps(ends, ending, session)
     is_coded = are_texts and all(map(_CODE.fullmatch, texts))
-    if texts and best.property_path.last in session.vocabulary.keyed:
-        yield other_kind(said or "a thing", quoted(texts[0]))
     likely = session.ranker.similarities(ending, own.sorts["place"][:1]).max(initial=0.0)
     is_noun_of_place = asked.words(asked.noun).endswith(tuple(own.sorts["place"][1:]))  # the birthplace
     is_unlike = session.ranker.by_meaning and likely < _W.step
@@ -107,6 +102,17 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     closing, whole, roots = asked.closing or next(filter(None, beside), ()), " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield other_kind(closing[0], step)
+
+
+def _names_missed(asked: Form, best: EvidenceItem, session: Session, said: str) -> Iterator[Gap]:
+    """Doubt that what was found is but what the thing is called, another name of the question, or a key."""
+    ends, (shown, *_) = best.ends, session.compared_labels(best.ends[:1]).values()
+    if _is_own_name(asked, best, session):
+        yield other_kind("more than its name", quoted(shown))
+    if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
+        yield other_kind("something else", quoted(shown))
+    if isinstance(ends[0], Literal) and best.property_path.last in session.vocabulary.keyed:
+        yield other_kind(said or "a thing", quoted(shown))
 
 
 def _level_missed(asked: Form, best: EvidenceItem) -> Iterator[Gap]:
