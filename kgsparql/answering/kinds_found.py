@@ -145,10 +145,13 @@ def measure_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
     counted += [
         ends_of(one.items, one.measure.path) for one in parts_of(plan, a.Top) if isinstance(one.measure, a.HowMany)
     ]
-    counting, asked = roots_of(session.asked.language.count_words), roots_of(session.asked.texts)
+    counting, asked = session.asked.language.count_words, roots_of(session.asked.texts)
     for use in (use for items in counted for use in profiler(items).uses if use.kind == "number"):
-        own = fit.label_roots(use.predicate)
-        if own & counting and not asked.isdisjoint(own - counting):
+        own = [*words_of(fit.text(use.predicate))]
+        is_count = not counting.isdisjoint(own[:1]) or not (counting - patterns()["key"]).isdisjoint(
+            own[-1:]
+        )  # a flight number is none
+        if is_count and not asked.isdisjoint(fit.label_roots(use.predicate) - roots_of(counting)):
             yield rival(quoted(fit.text(use.predicate)))
     for top in parts_of(plan, a.Top):
         if not (isinstance(top.measure, a.Value) and top.measure.kind in _DATES):
