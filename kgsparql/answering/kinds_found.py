@@ -24,7 +24,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, Literal, Term, iris_in, normalised, split_camel_case
+from kgsparql.rdf.terms import IRI, Literal, Term, first_of, iris_in, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import (
     CLASS_KINDS,
     EQUIVALENT_CLASS,
@@ -106,12 +106,12 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
 
 def _names_missed(asked: Form, best: EvidenceItem, session: Session, said: str) -> Iterator[Gap]:
     """Doubt that what was found is but what the thing is called, another name of the question, or a key."""
-    ends, (shown, *_) = best.ends, session.compared_labels(best.ends[:1]).values()
+    ends, shown = best.ends, "".join(session.compared_labels(best.ends[:1]).values())
     if _is_own_name(asked, best, session):
         yield other_kind("more than its name", quoted(shown))
     if len(ends) == 1 < len(session.links) and ends[0] in {link.term for link in session.links}:  # whose sister is Ann
         yield other_kind("something else", quoted(shown))
-    if isinstance(ends[0], Literal) and best.property_path.last in session.vocabulary.keyed:
+    if isinstance(first_of(ends), Literal) and best.property_path.last in session.vocabulary.keyed:
         yield other_kind(said or "a thing", quoted(shown))
 
 

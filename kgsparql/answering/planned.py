@@ -427,7 +427,10 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session, *, is_no: bo
         if meant := [one for one in longer if _has_answer(plan, link.term, one.term, session)]:
             doubts.append(ambiguous_gap(link, [link, *meant]))
         is_whole = link.label.casefold() == link.mention.text.casefold()
-        if not (is_whole and taken and not any(_has_answer(plan, taken, one, session) for one in rivals)):
+        is_other = (
+            is_no and rivals and link.term == taken and isinstance(plan, a.Exists)
+        )  # which may be so in another way
+        if is_other or not (is_whole and taken and not any(_has_answer(plan, taken, one, session) for one in rivals)):
             doubts += other_meanings(used, [link], session.question)
     return tuple(doubts)
 

@@ -54,7 +54,7 @@ class Predicating(NamedWords):
                 given = given.doubted(other_kind("such a thing", "of no class"))
             return [
                 replace(one, classes=other.classes or given.classes, head=()).leaving_out(given.head)
-                for one in met(given, [other])
+                for one in met(given, self._settled(other))  # a *suspension* bridge
             ]
         if isinstance(other.items, a.Items):
             return self._is_one_of(given, other)
@@ -230,9 +230,12 @@ class Predicating(NamedWords):
 
     def settled(self, given: Denotation) -> Denotation:
         """The same, with the words before its noun as what is said of it: `radioactive elements`."""
-        if not given.head or given.items is None:
-            return given
-        return self._adjective(given.headless(), Denotation(None, head=given.head))[0]
+        return self._settled(given)[0]
+
+    def _settled(self, given: Denotation) -> list[Denotation]:
+        """All that this may be, the likeliest first."""
+        is_bare = not given.head or given.items is None
+        return [given] if is_bare else self._adjective(given.headless(), Denotation(None, head=given.head))
 
     def settled_of(self, found: Iterable[Denotation]) -> list[Denotation]:
         """The same of all that something restricts."""
