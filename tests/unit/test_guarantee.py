@@ -18,7 +18,7 @@ def test_a_sure_answer_that_is_enough_stays_and_costs_no_query(nobel: KnowledgeB
     plain, held = nobel.ask(BORN), nobel.ask(BORN, guarantee=95)
     assert (held.sure, held.text, held.choices) == (True, plain.text, ())
     assert (held.guarantee, plain.guarantee) == (95, 0)
-    assert held.usage["queries"] == plain.usage["queries"]
+    assert held.usage["queries"] <= plain.usage["queries"]  # names of classes are kept from the first
     assert [note for note in held.notes if note.code == "guarantee"] == [
         "answers that are as sure are right in 95 of 100 questions"
     ]
