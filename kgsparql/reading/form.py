@@ -292,6 +292,8 @@ class Form:
         yield from (
             (texts[p], f"for the {texts[p]}") for p in self.unread if texts[p] in {*own.superlatives, *own.amounts}
         )
+        said = f" {' '.join(texts)} "
+        yield from ((one, "for a total") for one in own.sum_phrases if f" {one} " in said)
         if self.order is not None:
             yield self.read.raw[self.order.position], "for an order"
         if any(one.is_negated for one in phrases) or any(one.is_negated for one in self.relations):
