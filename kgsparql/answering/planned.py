@@ -42,7 +42,7 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import kind_of, mapped, parts, parts_of, terms_in
+from kgsparql.plans.type_check import exchanged, kind_of, mapped, parts, parts_of, terms_in
 from kgsparql.rdf.paths import Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, distinct, first_of, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -437,7 +437,7 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session, *, is_no: bo
 
 def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool:
     """Tell whether a plan about another thing of the name comes to something; to a yes, where it says whether."""
-    changed = mapped(plan, lambda part: other if part == taken else part)
+    changed = exchanged(plan, taken, other)
     if isinstance(changed, a.Table):
         return True
     is_value = isinstance(changed, a.Constant | a.Calculated | a.Compares)  # unbound, where it has no such value

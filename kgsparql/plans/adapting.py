@@ -9,7 +9,7 @@ from kgsparql.dataclasses import frozen, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import PlannedReading, ends
 from kgsparql.plans.graph_view import KnownGraph
-from kgsparql.plans.type_check import UNITS, mapped, parts
+from kgsparql.plans.type_check import UNITS, exchanged, mapped, parts
 from kgsparql.rdf.literals import unit
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, iris_in
@@ -36,7 +36,7 @@ class Those:
         if reading.plan is None:
             return reading
         others = tuple(self.in_reading(one, view) for one in reading.others)
-        plan = mapped(reading.plan, lambda part: self.items if part == self.kind else part)
+        plan = exchanged(reading.plan, self.kind, self.items)
         doubts = () if self.items in (*parts(plan),) else (left_out(self.said),)
         sets = plan.sets if isinstance(plan, a.Both) else (plan,)
         ends = next((one for one in sets if isinstance(one, a.Ends) and one.start == self.items), None)
@@ -75,7 +75,7 @@ def _of_twins(part: Any, view: KnownGraph) -> Any:
             others = a.Items(tuple(sorted(iris_in(twins), key=str)))
             if others.terms and view.has_items(a.Ends(others, path)):
                 both = a.Items((one, *others.terms))
-                return mapped(part, lambda own: both if own == start else own)
+                return exchanged(part, start, both)
     return part
 
 

@@ -408,8 +408,9 @@ class _Search:
                 score = None if step in have else self._score_of_nothing(step, is_turned=is_turned, is_open=is_open)
                 if score is not None:
                     score += sum(own) / len(own) - _W.more_said * len(more)
-                    unseen = PredicateUse(step, "item", 0.0, 0, ())
-                    yield PathFit((step,), unseen, cover=own, named=(step,), score=score)
+                    yield PathFit(
+                        (step,), PredicateUse(step, "item", 0.0, 0, ()), cover=own, named=(step,), score=score
+                    )
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool, is_open: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known."""

@@ -92,10 +92,10 @@ class TimePlanner:
 
     def _has_date(self, part: a.Has) -> bool:
         """Tell whether a part of a plan is that something has a date, whatever it is, or was born or died."""
-        life = roots_of(self.fit.lexicon.life_words)
         uses = [use for use in self.view.uses(part.items) if use.path == part.path and part.to is None]
-        is_life = not life.isdisjoint(self.fit.label_roots(part.path.last))
-        return is_life or any(use.kind != "item" and self.view.may_be("time", use) for use in uses)
+        return self.fit.is_of_life(part.path.last) or any(
+            u.kind != "item" and self.view.may_be("time", u) for u in uses
+        )
 
     def age(self, said: TimeSaid, asked: Form) -> PlannedReading | None:
         """Read how old something was when it is said, or was so, or is today."""

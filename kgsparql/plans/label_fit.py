@@ -248,6 +248,10 @@ class LabelFit:
         first, *rest = self.text(predicate).split()
         return root(first) == root(verb) and len(rest) == 1 and rest[0] in self.lexicon.prepositions
 
+    def is_of_life(self, predicate: IRI) -> bool:
+        """Whether a predicate says how something itself began or ended, and so not when anything else was."""
+        return not self.label_roots(predicate).isdisjoint(roots_of(self.lexicon.life_words))
+
     def _is_location(self, predicate: IRI) -> bool:
         """Whether a predicate says nothing but where or in what something is."""
         own = self.label_roots(predicate)

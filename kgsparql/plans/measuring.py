@@ -351,10 +351,11 @@ class Measuring(NamedWords):
         return made if is_one else [own.doubted(rival(*map(quoted, names))) for own in made]
 
     def unsaid_by(self, path: PropertyPath, verb: Sequence[int]) -> list[int]:
-        """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
+        """The words for what happened that no name on the way to a time says: who worked then was not born then."""
         own, names = self.lexicon, [*map(self.fit.text, path.predicates)]
         is_bare = own.moments.issuperset(words_of(names[-1]))  # the year of a car is that in which it was made
         light = own.light_words.union(own.making if is_bare else ())
+        light = own.empty_words if self.fit.is_of_life(path.last) else light
         if not own.count_words.isdisjoint(words_of(names[-1])) or path.last in self.view.vocabulary.joined:
             light |= own.joining_verbs
         told = (p for p in verb if self.texts[p] not in light)

@@ -136,7 +136,7 @@ class NamedWords:
     def is_only_date(self, items: a.ItemSet, use: PredicateUse) -> bool:
         """Whether nothing else tells when things were, and it is no life that began or ended then."""
         dates = [own for own in self.view.uses(items) if own.kind in _DATES]
-        return dates == [use] and self.fit.label_roots(use.predicate).isdisjoint(map(root, self.lexicon.life_words))
+        return dates == [use] and not self.fit.is_of_life(use.predicate)
 
     def measured_class(self, positions: Sequence[int]) -> IRI | None:
         """The class of what has a predicate that words name."""

@@ -14,7 +14,7 @@ from kgsparql.plans.expressions import as_kind
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.plans.type_check import UNITS
+from kgsparql.plans.type_check import UNITS, exchanged
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, XSD, Literal, first_of
@@ -336,9 +336,7 @@ class Predicating(NamedWords):
         elif not words and chunk.number is not None and abs(chunk.number) < FIRST_YEAR:
             # `in phase 3`, which is no year
             options = [one for one in options if one.kind == "number"]
-        if not words:  # who was mayor in 1979 is not who was born then
-            life = roots_of(self.lexicon.life_words)
-            options = [one for one in options if life.isdisjoint(self.fit.label_roots(one.path.last))]
+        options = [one for one in options if words or not self.fit.is_of_life(one.path.last)]  # mayor in 1979
         quantity = Quantity(comparison, chunk)
         on_the_way = [*self._on_the_way(given, quantity)]
         if on_the_way:  # of that prize, not of any that the winner got
@@ -474,12 +472,10 @@ class Predicating(NamedWords):
     def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
         for inner, middle in _middle_sets(given):
-            _, last = inner.path.steps  # which leads to the set itself: those who were born there
-            times = [one for one in self.measuring.times(middle, ()) if one.path.first_step != last]
-            for option in times[:1]:
-                further = a.Ends(self.measuring.keep(middle, option, quantity).known, last.path)
-                own = tuple(further if one is inner else one for one in _sets_of(given))
-                items = own[0] if len(own) == 1 else a.Both(own)
+            times = [one for one in self.measuring.times(middle, ()) if not self.fit.is_of_life(one.path.last)]
+            for option in [one for one in times if one.path.is_direct][:1]:
+                further = a.Ends(self.measuring.keep(middle, option, quantity).known, inner.path.last_step.path)
+                items = exchanged(given.known, inner, further)
                 yield given.kept(items, option.score + _W.duration, Match(quantity.value.text, option.path))
 
     def look_at_times(self, given: Sequence[Denotation]) -> None:
@@ -487,12 +483,8 @@ class Predicating(NamedWords):
         self.measuring.look_at_measured([*given, *(middle for one in given for _, middle in _middle_sets(one))])
 
 
-def _sets_of(given: Denotation) -> tuple[a.ItemSet, ...]:
-    return given.items.sets if isinstance(given.items, a.Both) else () if given.items is None else (given.items,)
-
-
 def _middle_sets(given: Denotation) -> Iterator[tuple[a.Ends, Denotation]]:
     """The last path of two steps that leads to a set, and where its first step leads."""
-    inner = [one for one in _sets_of(given) if isinstance(one, a.Ends) and len(one.path.steps) == 2]
-    for one in inner[-1:]:
+    sets = given.items.sets if isinstance(given.items, a.Both) else (given.items,)
+    for one in [own for own in sets if isinstance(own, a.Ends) and len(own.path.steps) == 2][-1:]:
         yield one, Denotation(a.Ends(one.start, PropertyPath(one.path.steps[:1])))

@@ -221,6 +221,11 @@ def mapped(part: Any, change: Callable[[Any], Any]) -> Any:
     return change(part)
 
 
+def exchanged(plan: Any, old: object, new: object) -> Any:
+    """Make the same plan with something else in the place of a part."""
+    return mapped(plan, lambda part: new if part == old else part)
+
+
 def terms_in(plan: a.Plan) -> set[Term]:
     """The classes, items, predicates and values that a plan names.
 

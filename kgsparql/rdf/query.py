@@ -127,8 +127,7 @@ class Query:
             f"VALUES {_values_head(names)} {{ {' '.join(data if len(names) == 1 else (f'({row})' for row in data))} }}"
         )
         listed = f"?{names[0]} NOT IN ({', '.join(data)})"
-        # What was bound already may be long, and other every time.
-        parts_of = _remembered_parts if len(self.text) < _MAX_REMEMBERED_CHARACTERS else _parts_of_text
+        parts_of = _remembered_parts if len(self.text) < _MAX_REMEMBERED_CHARACTERS else _parts_of_text  # new each time
         pieces = [*parts_of(self.text, names)]
         if len(pieces) == 1 and not self.empty:  # a union of nothing has no parameter left
             raise QueryBindingError(f"query {self.name} has no parameter {_values_head(names)}", query=self.text)
