@@ -39,6 +39,8 @@ _NUMBER = re.compile(r"(?<![\w-])\d[\d.,:-]*(?!\w)")
 _PLACE = re.compile(r"\bthe (\w+) one\b", re.IGNORECASE)
 _OF_LIST = re.compile(r"(?<!was )(?<!is )\bthe (?:first|last) one\b", re.IGNORECASE)
 _OF_SOMETHING = re.compile(r"(?:what|who|which) (?:is|are|was|were) the ", re.IGNORECASE)
+_ITS = re.compile(r"((?:[Ww]hat|[Ww]ho|[Ww]hich) (?:is|are|was|were) )?the ((?!.*\b(?:in|for|ones?)\b)[a-z][a-z -]*)")
+"""Something of what the question before was about, where nothing else is said."""
 _LISTED = 3  # names: that many are a list
 
 
@@ -255,7 +257,8 @@ class _Completion:
         filled = self._with_names(text)
         begins = bare.lower().partition(" ")[0]
         is_things = self.language == "en" and begins in self.rules.possessives and not is_person(bare)
-        if opening and filled.taken and (is_things or _OF_SOMETHING.match(self.before.question)):  # and its homepage?
+        is_noun = is_things or (_OF_SOMETHING.match(self.before.question) and begins not in self.rules.asking)
+        if opening and filled.taken and is_noun:  # and its homepage?
             return replace(filled, text=f"What is {filled.text.rstrip(' ?.!')}?")
         if (
             opening
@@ -265,6 +268,11 @@ class _Completion:
             return replace(made, taken=(*filled.taken, *made.taken))
         if filled.taken:
             return filled
+        noun = _ITS.fullmatch(bare) if opening and self.language == "en" else None
+        topics = self.before.topics or self.before.answers[:1]
+        if noun is not None and topics:  # and the license?
+            asked = f"{noun[1] or 'What is '}the {noun[2]} of {topics[-1].label}"
+            return Completed(f"{asked[:1].upper()}{asked[1:]}?", (self._told_sentence(_TAKEN, bare, asked),))
         return Completed(text if opening and len(bare.split()) > 1 else question)
 
     def _told_sentence(self, sentence: str, *values: str) -> str:

@@ -185,7 +185,8 @@ class _Reader:
         if text in own.existence_words:
             return 0 < at < self.first_end and own.auxiliaries.isdisjoint((before, after))
         if self.first_end == end:
-            return at > 0 and text in own.pronouns and not (text == "it" and after) and before not in own.than_words
+            is_told = text == "it" and bool(after) and not own.is_participle(after)  # how long does it take
+            return at > 0 and text in own.pronouns and not is_told and before not in own.than_words
         is_personal = text in own.personal_pronouns - own.generic_pronouns and at < self.first_end
         return text in own.possessive_pronouns or is_personal or (text in own.pronouns and at not in self.passed)
 
