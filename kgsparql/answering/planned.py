@@ -43,8 +43,10 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import exchanged, kind_of, mapped, parts, parts_of, terms_in
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import variables
 from kgsparql.rdf.paths import Step, Walk
-from kgsparql.rdf.terms import IRI, Literal, Term, distinct, first_of, normalised, split_camel_case
+from kgsparql.rdf.terms import IRI, Literal, Term, distinct, first_of, iris_in, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import places_of
@@ -427,12 +429,17 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session, *, is_no: bo
         if meant := [one for one in longer if _has_answer(plan, link.term, one.term, session)]:
             doubts.append(ambiguous_gap(link, [link, *meant]))
         is_whole = link.label.casefold() == link.mention.text.casefold()
-        is_other = (
-            is_no and rivals and link.term == taken and isinstance(plan, a.Exists)
-        )  # which may be so in another way
+        named = {term for one in parts_of(plan, a.Items) for term in one.terms} if is_no and rivals else set[Term]()
+        is_other = any(_leads_to(thing, one, session) for thing in sorted(iris_in(named), key=str) for one in rivals)
         if is_other or not (is_whole and taken and not any(_has_answer(plan, taken, one, session) for one in rivals)):
             doubts += other_meanings(used, [link], session.question)
     return tuple(doubts)
+
+
+def _leads_to(thing: IRI, other: IRI, session: Session) -> bool:
+    """Tell whether something leads to another thing over a third one, whatever that is."""
+    p, q, y = variables("p q y")
+    return bool(g.found(session.graph, "near", (p,), (g.Fact(thing, p, y), g.Fact(y, q, other)), limit=1))
 
 
 def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool:
