@@ -17,6 +17,7 @@ from kgsparql.linking.words import roots_of, stem, words, words_of
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import ends as ends_of
 from kgsparql.plans.graph_view import A_LIST, KnownGraph
+from kgsparql.plans.label_fit import unit_in
 from kgsparql.plans.plan_patterns import PlanCompiler
 from kgsparql.plans.type_check import PLACE, parts_of, terms_in
 from kgsparql.plans.weights import weights
@@ -74,6 +75,8 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     if asked.asks_amount and not asked.asks_time and is_dated:
         yield other_kind("an amount", "a date", said)
     yield from amount_gaps(ends, ending, session)
+    if not unit_in(steps[-1].casefold()) <= roots_of(asked.texts):  # what a price is in
+        yield other_kind("an amount", step, said)
     is_coded = are_texts and all(map(_CODE.fullmatch, texts))
     likely = session.ranker.similarities(ending, own.sorts["place"][:1]).max(initial=0.0)
     is_noun_of_place = asked.words(asked.noun).endswith(tuple(own.sorts["place"][1:]))  # the birthplace

@@ -33,6 +33,7 @@ from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.adapting import as_meant, in_unit
 from kgsparql.plans.denotation import PlannedReading
+from kgsparql.plans.expressions import kind_at_end
 from kgsparql.plans.graph_view import KnownGraph, ListMembers
 from kgsparql.plans.in_time import TimePlanner
 from kgsparql.plans.label_fit import NEAR, LabelFit
@@ -45,6 +46,7 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import exchanged, kind_of, mapped, parts, parts_of, terms_in
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
+from kgsparql.rdf.literals import unit
 from kgsparql.rdf.paths import Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, distinct, first_of, iris_in, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -204,11 +206,15 @@ def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherw
         start, at, end = 1, 2, 3
     if not 0 < at < len(texts) or texts[at] not in own.units or texts[start] not in own.locatives | own.amounts:
         return None
-    rest, sign = read_question(asked.read.without(start, end)), own.units[texts[at]]
+    sign, read = own.units[texts[at]], asked.read
+    if start == 1 and unit(sign).kind == unit("s").kind:  # how many hours: how long
+        read, start = read.with_text(1, next(by for by, its in own.measures.items() if "duration" in its).split()[1]), 2
+    rest = read_question(read.without(start, end))
     reader = planner(rest)
     plan = (reading := reader.plan()).plan
-    if isinstance(plan, a.Ends) and len(reader.view.members(plan)) == 1:  # the one length that it has
-        plan = a.SummaryOf("max", plan.start, a.Value(plan.path, "number"))
+    if isinstance(plan, a.Ends) and len(found := [*reader.view.members(plan)]) == 1:  # the one length that it has
+        kind: a.Kind = "duration" if kind_at_end(found) == "duration" else "number"
+        plan = a.SummaryOf("max", plan.start, a.Value(plan.path, kind))
     made = plan and mapped(plan, partial(in_unit, sign=sign, amounts=session.vocabulary.amounts))
     if reading.doubts or not isinstance(made, a.Number) or kind_of(made)[1] != sign:
         return None

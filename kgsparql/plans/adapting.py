@@ -100,11 +100,11 @@ def in_unit(part: Any, sign: str, amounts: Mapping[IRI, Amounts], *, is_asked: b
 
     :param is_asked: for the number that is asked for; else only where the graph has several units, too.
     """
-    if not isinstance(part, a.Value | a.Summarised) or part.kind != "number":
+    if not isinstance(part, a.Value | a.Summarised) or part.kind not in {"number", "duration"}:
         return part
-    known = amounts.get(part.path.last)
+    known = Amounts("s", {}, is_mixed=False) if part.kind == "duration" else amounts.get(part.path.last)
     may_be = known is not None and (is_asked or known.is_mixed) and unit(sign).kind == unit(known.sign).kind
-    return replace(part, unit=sign) if may_be else part
+    return replace(part, unit=sign, kind="number") if may_be else part
 
 
 def summarised(summary: a.Summary, measure: a.Value, path: PropertyPath) -> a.Summarised:

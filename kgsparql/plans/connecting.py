@@ -442,6 +442,8 @@ class _Search:
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
             yield from left_out_at(rel.head[:1])
         last = self.fit.text(way.steps[-1].predicate)
+        if way.steps[-1].is_forward and any(self.fit.is_of_other(last, noun) for noun in self.own.at(rel.head[-1:])):
+            yield unsaid(last)
         if self.texts and is_far:
             free = way.steps if rel.role in {"where", "any"} else way.steps[:-1] if rel.role == "prep" else ()
             odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]

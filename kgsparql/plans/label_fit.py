@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache, partial
-from itertools import repeat
+from itertools import repeat, takewhile
 from typing import Literal as OneOf
 
 import numpy as np
@@ -24,6 +24,7 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, distinct, split_camel_case, zip_equal
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
+from kgsparql.schema.patterns import patterns
 
 _W = weights("label")
 NEAR: float = _W.near
@@ -132,6 +133,8 @@ class LabelFit:
         A phrase may be alike as a whole (`passed away` and `date of death`), a verb with its preposition.
         """
         label = self.text(predicate)
+        if not unit_in(label) <= roots_of(texts):  # what a price is in is no price
+            return [0.0] * len(texts)
         own = [self.word(text, label) for text in texts]
         if len(texts) > 1 and min(own) < NEAR and self.roots(label).isdisjoint(map(root, texts)):
             whole = self.cosine(" ".join(texts), label)
@@ -185,6 +188,13 @@ class LabelFit:
     def is_narrower(self, label: str, texts: Collection[str]) -> bool:
         """Whether a label says which of several is meant, and a question does not: `first awarded in`."""
         return not self.lexicon.superlatives.keys() & words_of(label) <= {*texts}
+
+    def is_of_other(self, label: str, noun: str) -> bool:
+        """Whether a noun is not what a label names, but what that is of: a `film manager` is no film."""
+        own = self.lexicon
+        *of, last = [*takewhile(lambda word: word not in own.prepositions, words_of(label))] or [noun]
+        light = own.identity_nouns | own.joining_words | own.measure_words | own.moments | own.light_words
+        return stem(noun) in {*map(stem, of)} - {stem(last)} and not (own.is_participle(last) or light & {last, noun})
 
     def unsaid(self, label: str, texts: Collection[str]) -> str:
         """The word for a man, a woman or another that a label does not say: `daughter`, `grandchild`, of a `child`."""
@@ -343,6 +353,12 @@ class LabelFit:
 
 
 _DASHES = re.compile(r"[–—\-\s]+")
+
+
+def unit_in(label: str) -> frozenset[str]:
+    """The root of the word for a unit at the end of a label of several: `price currency`."""
+    name, _, last = label.rpartition(" ")
+    return roots_of({last} & patterns()["unit"] if name else ())
 
 
 @lru_cache(maxsize=50_000)

@@ -18,7 +18,7 @@ from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.named_words import NamedWords
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.plans.type_check import UNITS
+from kgsparql.plans.type_check import UNITS, parts_of
 from kgsparql.plans.weights import weights
 from kgsparql.rdf.literals import converted, unit, unit_named
 from kgsparql.rdf.paths import PropertyPath
@@ -323,11 +323,14 @@ class Measuring(NamedWords):
             if made:
                 return made
         if given.is_free:
-            kind = self.measured_class(positions or verbs)
-            if kind is None:
+            such = self.having(positions or verbs)
+            if such is None:
                 return []
-            left = [p for p in given.head if root(self.texts[p]) not in self.fit.roots_of([kind])]
-            given = replace(given, items=a.Instances(kind), head=()).leaving_out(left)
+            known = self.fit.roots_of([one.of for one in parts_of(such, a.Instances)]) | roots_of(
+                self.lexicon.empty_nouns
+            )
+            left = [p for p in given.head if root(self.texts[p]) not in known]
+            given = replace(given, items=such, head=()).leaving_out(left)
         verb, counts = [p for p in said_by if self.texts[p] not in self.lexicon.comparatives], phrase.most is not None
         if counts and not best.measures:
             options = self.numbers_of_noun(given, phrase)
@@ -386,6 +389,7 @@ class Measuring(NamedWords):
         self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
     ) -> list[Denotation]:
         """What has more than so much, or so many, of something."""
+        given = self.such_as_have(given, self.positions(phrase.chunks) or self.positions_of_verb(said))
         if given.is_free and not self.are_values(given):
             return []
         nouns = self.lexicon.noun_measures

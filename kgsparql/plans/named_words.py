@@ -107,13 +107,12 @@ class NamedWords:
         named = [(fit, self.view.subject_class(one), one) for one, fit in self.predicates_named(texts)]
         for _, kind, predicate in sorted(named, key=lambda one: (one[1] in said, one[0], str(one[2])), reverse=True):
             is_office = any(way.office and not way.is_value for way in self.view.vocabulary.joined.get(predicate, ()))
-            if not is_office and kind is not None and predicate not in TAXONOMY:
-                of, broader = self.view.profiler.at_ends(predicate).subject_kinds, self.view.profiler.with_broader
-                is_whole = all(kind in broader([one]) for one in of)  # else of events of several kinds
-                path, all_such = Step(predicate).path, of_classes([kind] if is_whole else of)
+            is_other = self.fit.is_of_other(self.fit.text(predicate), texts[-1])
+            path, such = Step(predicate).path, self.subjects_of(predicate)
+            if kind is not None and such and not (is_office or is_other or predicate in TAXONOMY):
                 if self.fit.form(predicate) == "of":  # members are who is a member of something
-                    return Denotation(a.Has(all_such, path), _W.word_set, classes=frozenset({kind}))
-                return Denotation(a.Ends(all_such, path), _W.word_set, how=(Match(" ".join(texts), path),))
+                    return Denotation(a.Has(such, path), _W.word_set, classes=frozenset({kind}))
+                return Denotation(a.Ends(such, path), _W.word_set, how=(Match(" ".join(texts), path),))
         return None
 
     def role_set(self, given: Denotation, said: Predication) -> Denotation | None:
@@ -139,14 +138,25 @@ class NamedWords:
         return dates == [use] and not self.fit.is_of_life(use.predicate)
 
     def measured_class(self, positions: Sequence[int]) -> IRI | None:
-        """The class of what has a predicate that words name."""
-        named = self.predicates_named(self.connector.at(positions))
-        return first_of(filter(None, (self.view.subject_class(predicate) for predicate, _ in named)))
+        """The one class of all that has a predicate that words name."""
+        return getattr(self.having(positions), "of", None)
 
     def such_as_have(self, given: Denotation, positions: Sequence[int]) -> Denotation:
-        """The same; where nothing says what is meant, all of the class of what has a predicate that words name."""
-        kind = self.measured_class(positions) if given.is_free and not given.head else None
-        return given if kind is None else replace(given, items=a.Instances(kind))
+        """The same; where nothing says what is meant, all that may have a predicate that words name."""
+        is_open = given.is_free and self.lexicon.empty_nouns.issuperset(self.connector.at(given.head))
+        such = self.having(positions) if is_open else None
+        return given if such is None else replace(given, items=such, head=())
+
+    def having(self, positions: Sequence[int]) -> a.ItemSet | None:
+        """All that may have a predicate that words name."""
+        named = self.predicates_named(self.connector.at(positions))
+        return first_of(filter(None, (self.subjects_of(predicate) for predicate, _ in named)))
+
+    def subjects_of(self, predicate: IRI) -> a.ItemSet | None:
+        """All that may have a predicate: of one class, or of several where none has all of them."""
+        kind, of = self.view.subject_class(predicate), self.view.profiler.at_ends(predicate).subject_kinds
+        is_whole = kind == self.view.things or all(kind in self.view.profiler.with_broader([one]) for one in of)
+        return None if kind is None else of_classes([kind] if is_whole else of)
 
     def are_one_label(self, positions: Sequence[int]) -> bool:
         """Whether some predicate has all of these words in its label: `place of birth`."""

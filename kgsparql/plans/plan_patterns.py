@@ -27,6 +27,7 @@ from kgsparql.plans.expressions import (
 from kgsparql.plans.type_check import is_of_members, kind_of, parts_of, widest
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Expression, Group, Variable, apply, filter_by
+from kgsparql.rdf.literals import unit
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, distinct, first_of
@@ -81,10 +82,8 @@ class PlanCompiler:
     def unread(self, measure: a.Value) -> Group:
         """Patterns of what a value of ``?answer`` should be read from and cannot: ``?value``, the literal."""
         amounts, unit = self._amounts_at(measure), self.new("u")
-        is_such = (
-            is_read(VALUE, measure.kind) if amounts is None else in_one_unit(amounts, VALUE, unit, measure.unit)[1]
-        )
-        left_out = apply("&&", apply("isLiteral", VALUE), apply("!", apply("COALESCE", is_such, False)))  # no error
+        such = is_read(VALUE, measure.kind) if amounts is None else in_one_unit(amounts, VALUE, unit, measure.unit)[1]
+        left_out = apply("&&", apply("isLiteral", VALUE), apply("!", apply("COALESCE", such, False)))  # no error
         return (*self.along(ITEM, measure.path, VALUE, (), None if amounts is None else unit), g.Filter(left_out))
 
     # --- sets
@@ -403,10 +402,11 @@ class PlanCompiler:
 
     def _amounts_at(self, measure: a.Value) -> Amounts | None:
         """What the numbers of a measure are in, where these are several units."""
-        last = measure.path.last_step
-        found = self.vocabulary.amounts.get(last.predicate) if last.is_forward else None
-        is_so = found is None or not (found.is_mixed or (measure.unit and measure.unit != found.sign))
-        return None if is_so or measure.kind != "number" else found
+        last, of_time = measure.path.last_step, unit(measure.unit).kind == unit("s").kind
+        own = Amounts(measure.unit, {}, is_mixed=True) if of_time else None  # durations in hours
+        found = self.vocabulary.amounts.get(last.predicate, own) if last.is_forward else None
+        is_so = found and measure.kind == "number" and (found.is_mixed or measure.unit not in {"", found.sign})
+        return found if is_so else None
 
     def where_measured(self, found: Measured, x: Variable, items: a.ItemSet) -> g.Optional:
         """What is measured of the items that have it: an OPTIONAL at the head of the group would pass over others."""

@@ -142,7 +142,7 @@ class Planner(NamedWords):
         head, is_count = self.question.phrase.head, isinstance(found.plan, a.Count)
         items = found.plan.items if isinstance(found.plan, a.Count) else found.plan
         is_total = head is None or head.text == singular(head.text)  # the total audience of the plays
-        is_total = is_total and "sum" in map(self.lexicon.summaries.get, self.texts)
+        is_total = is_total and not {"sum", "avg"}.isdisjoint(map(self.lexicon.summaries.get, self.texts))
         is_total |= not self.lexicon.together_words.isdisjoint(self.texts)
         if (is_count or is_total) and isinstance(items, a.Ends):
             kind, path = self.view.subject_class(items.path.steps[0].predicate), items.path
@@ -152,12 +152,17 @@ class Planner(NamedWords):
             is_of_each = head is not None and head.text.endswith(f"{self.tables.fit.text(items.path.last)}s")
             if is_count and (is_of_each or not said.isdisjoint(self.texts)):
                 return found  # how often; how many rainfalls; how many different ratings: of equal ones, one
-            for use in (use for use in uses if use.path == path and (use.kind == "number" or use.states_numbers)):
+            kinds = {"number", *(UNITS if is_total else ())}
+            for use in (use for use in uses if use.path == path and (use.kind in kinds or use.states_numbers)):
                 if use.kind == "text" and is_count:
                     unsummed = (*found.doubts, uncomputed("how many"))
                     return replace(found, plan=items) if is_one else replace(found, doubts=unsummed)
                 asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
-                summed = a.SummaryOf([*asked, "sum"][0], items.start, a.Value(path, "number", use.unit))
+                summed = a.SummaryOf(
+                    [*asked, "sum"][0],
+                    items.start,
+                    a.Value(path, use.kind if use.kind in UNITS else "number", use.unit),
+                )
                 return replace(found, plan=(items if is_count else found.plan) if is_one else summed)
         return found
 
@@ -399,8 +404,8 @@ class Planner(NamedWords):
     def _summaries(self, phrase: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
         """The average, the sum, the highest of a value over a set; of nobody's, over all that have it."""
         if (owner := phrase.of) is None:
-            kind = self.measured_class(self.positions(phrase.chunks))
-            owners = [] if kind is None else [Denotation(a.Instances(kind))]
+            such = self.having(self.positions(phrase.chunks))
+            owners = [] if such is None else [Denotation(such)]
             yield from self._summarised(self.positions(phrase.chunks), owners, how)
             return
         chunks, whose = self.phrases.owned_noun(phrase, owner)

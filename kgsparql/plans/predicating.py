@@ -355,8 +355,8 @@ class Predicating(NamedWords):
         than = said.object if said.object is not None else NounPhrase()
         beside = self.phrases.denotations(than)[:1] if given.is_free and not verb else []
         for own in [one for other in beside for one in self.measuring.measures(other, (), by.measures)[:1]]:
-            if (kind := self.view.subject_class(own.last)) is not None:
-                given = replace(given, items=a.Instances(kind))  # who is older than somebody
+            if (such := self.subjects_of(own.last)) is not None:
+                given = replace(given, items=such)  # who is older than somebody
         # Of the average age, this is measured; the average singer is one of the things.
         noun = self.positions([chunk for chunk in than.chunks if not chunk.classes]) if than.summary else ()
         options = self.measuring.times(given, verb) if is_order else self._measures_by(given, verb, noun, by)

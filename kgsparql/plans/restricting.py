@@ -128,7 +128,8 @@ class Restricting(NamedWords):
         with self.connector.together(others):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
         is_of_all = argument.every is not None and said.preposition in {"", *self.lexicon.by_words}
-        is_of_all = is_of_all and self.lexicon.together_words.isdisjoint(self.texts)  # how much all have together
+        summed = self.lexicon.together_words | self.lexicon.summaries.keys()
+        is_of_all = is_of_all and summed.isdisjoint(self.texts)  # how much all have together
         is_of_all = is_of_all and self.texts[argument.every or 0] not in self.lexicon.one_by_one
         if is_of_all and given.asked != "what":  # what prices all have: any of them
             found = [self._of_all(given, one) for one in found]
