@@ -346,8 +346,6 @@ class _Check:
             said = fit.unsaid(name, [self.texts[p] for p in self.pieces])
             if said and not self._are_all(said, place):
                 yield unsaid(name, said)
-        if self.path.last_step.is_forward and fit.is_of_other(self.steps[-1], asked.words(asked.noun[-1:])):
-            yield unsaid(self.steps[-1])
         first = self.path.first_step
         said_of = (one.preposition for one in asked.relations if one.subject is not None and not one.verb)
         asks_where = asked.sort == "place" or not asked.language.locatives.isdisjoint(said_of)  # which floor

@@ -206,10 +206,7 @@ def _read_in_unit(asked: Form, planner: _Plans, session: Session) -> _ReadOtherw
         start, at, end = 1, 2, 3
     if not 0 < at < len(texts) or texts[at] not in own.units or texts[start] not in own.locatives | own.amounts:
         return None
-    sign, read = own.units[texts[at]], asked.read
-    if start == 1 and unit(sign).kind == unit("s").kind:  # how many hours: how long
-        read, start = read.with_text(1, next(by for by, its in own.measures.items() if "duration" in its).split()[1]), 2
-    rest = read_question(read.without(start, end))
+    rest, sign = read_question(asked.read.without(start, end)), own.units[texts[at]]
     reader = planner(rest)
     plan = (reading := reader.plan()).plan
     if isinstance(plan, a.Ends) and len(found := [*reader.view.members(plan)]) == 1:  # the one length that it has

@@ -152,17 +152,13 @@ class Planner(NamedWords):
             is_of_each = head is not None and head.text.endswith(f"{self.tables.fit.text(items.path.last)}s")
             if is_count and (is_of_each or not said.isdisjoint(self.texts)):
                 return found  # how often; how many rainfalls; how many different ratings: of equal ones, one
-            kinds = {"number", *(UNITS if is_total else ())}
-            for use in (use for use in uses if use.path == path and (use.kind in kinds or use.states_numbers)):
+            for use in (u for u in uses if u.path == path and (u.kind in {"number", *UNITS} or u.states_numbers)):
                 if use.kind == "text" and is_count:
                     unsummed = (*found.doubts, uncomputed("how many"))
                     return replace(found, plan=items) if is_one else replace(found, doubts=unsummed)
                 asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
-                summed = a.SummaryOf(
-                    [*asked, "sum"][0],
-                    items.start,
-                    a.Value(path, use.kind if use.kind in UNITS else "number", use.unit),
-                )
+                own = a.Value(path, "number" if use.kind == "text" else use.kind, use.unit)
+                summed = a.SummaryOf([*asked, "sum"][0], items.start, own)
                 return replace(found, plan=(items if is_count else found.plan) if is_one else summed)
         return found
 

@@ -33,7 +33,7 @@ class Amounts:
     """What the numbers of a predicate are in.
 
     :param sign: the unit that these are compared in: the commonest; as the graph names it, where its size is not known.
-    :param signs: of the units that are converted into it, by their texts; by no text, of numbers with none beside.
+    :param signs: of the units that are converted into it, by their texts.
     :param is_mixed: there is more than one unit.
     :param beside: the predicates from what has a number to its unit; none where that is the datatype of the number.
     :param is_text: the unit stands behind the number, in one text; with predicates beside, of some of them.
@@ -48,7 +48,6 @@ class Amounts:
     def in_one_unit(self, value: Expression, unit_of_it: Variable, asked: str) -> tuple[Expression, Expression]:
         """Return what a value is in the unit that is asked for, and whether it has one that is known."""
         stated = _unit_of(value, *[unit_of_it] * bool(self.beside), is_text=self.is_text)
-        stated = Apply("COALESCE", (stated, Literal(""))) if "" in self.signs else stated
         text, own, into = Apply("STR", (value,)), Apply("STR", (stated,)), unit(asked or self.sign)
         if self.is_text:
             text = Apply("REPLACE", (text, Literal(f"^({_NUMBER}).*$"), Literal("$1")))
@@ -126,9 +125,6 @@ def amounts_of(graph: KnowledgeGraph) -> tuple[dict[IRI, Amounts], dict[IRI, tup
             literals = (g.Fact(x, of, y), g.Filter(Apply("isLiteral", (y,))))
             said += _counted_units(graph, literals, y, _unit_of(y, is_text=True))
         if (amounts := _amounts_in(graph, said, beside=ways)) is not None:
-            own = found.get(of)  # of the predicate itself
-            if own and not own.signs and unit(own.sign).kind == unit(amounts.sign).kind:
-                amounts = replace(amounts, signs={**amounts.signs, "": own.sign}, is_mixed=True)
             found[of] = replace(amounts, is_text=are_texts)
     return found, valued
 
