@@ -150,7 +150,7 @@ class NamedWords:
     def having(self, positions: Sequence[int]) -> a.ItemSet | None:
         """All that may have a predicate that words name."""
         named = self.predicates_named(self.connector.at(positions))
-        return first_of(filter(None, (self.subjects_of(predicate) for predicate, _ in named)))
+        return next(filter(None, (self.subjects_of(predicate) for predicate, _ in named)), None)
 
     def subjects_of(self, predicate: IRI) -> a.ItemSet | None:
         """All that may have a predicate: of one class, or of several where none has all of them."""
