@@ -19,6 +19,7 @@ from kgsparql.rdf.terms import IRI, first_of, normalised
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Restriction, positions_in
 from kgsparql.reading.form import Form
+from kgsparql.reading.gaps import unsaid
 
 _W = weights("measure")
 _CLASSES = 3
@@ -107,12 +108,13 @@ class NamedWords:
         named = [(fit, self.view.subject_class(one), one) for one, fit in self.predicates_named(texts)]
         for _, kind, predicate in sorted(named, key=lambda one: (one[1] in said, one[0], str(one[2])), reverse=True):
             is_office = any(way.office and not way.is_value for way in self.view.vocabulary.joined.get(predicate, ()))
-            is_other = self.fit.is_of_other(self.fit.text(predicate), texts[-1])
-            path, such = Step(predicate).path, self.subjects_of(predicate)
-            if kind is not None and such and not (is_office or is_other or predicate in TAXONOMY):
+            path, such, label = Step(predicate).path, self.subjects_of(predicate), self.fit.text(predicate)
+            if kind is not None and such and not (is_office or predicate in TAXONOMY):
+                doubts = (unsaid(label),) * self.fit.is_of_other(label, texts[-1])
                 if self.fit.form(predicate) == "of":  # members are who is a member of something
-                    return Denotation(a.Has(such, path), _W.word_set, classes=frozenset({kind}))
-                return Denotation(a.Ends(such, path), _W.word_set, how=(Match(" ".join(texts), path),))
+                    return Denotation(a.Has(such, path), _W.word_set, classes=frozenset({kind})).doubted(*doubts)
+                how = (Match(" ".join(texts), path),)
+                return Denotation(a.Ends(such, path), _W.word_set, how=how).doubted(*doubts)
         return None
 
     def role_set(self, given: Denotation, said: Predication) -> Denotation | None:
@@ -150,7 +152,8 @@ class NamedWords:
     def having(self, positions: Sequence[int]) -> a.ItemSet | None:
         """All that may have a predicate that words name."""
         named = self.predicates_named(self.connector.at(positions))
-        return next(filter(None, (self.subjects_of(predicate) for predicate, _ in named)), None)
+        found = [self.subjects_of(predicate) for predicate, _ in named]
+        return first_of(one for one in found if one is not None)
 
     def subjects_of(self, predicate: IRI) -> a.ItemSet | None:
         """All that may have a predicate: of one class, or of several where none has all of them."""
