@@ -46,7 +46,6 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import exchanged, kind_of, mapped, parts, parts_of, terms_in
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import variables
-from kgsparql.rdf.literals import unit
 from kgsparql.rdf.paths import Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, distinct, first_of, iris_in, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
