@@ -270,7 +270,8 @@ class _Completion:
             return filled
         noun = _ITS.fullmatch(bare) if opening and self.language == "en" else None
         topics = self.before.topics or self.before.answers[:1]
-        if noun is not None and topics:  # and the license?
+        is_best = noun is not None and longest_phrase(lexicon().superlatives, noun[2].split()) is not None  # the oldest
+        if noun is not None and topics and not is_best:  # and the license?
             asked = f"{noun[1] or 'What is '}the {noun[2]} of {topics[-1].label}"
             return Completed(f"{asked[:1].upper()}{asked[1:]}?", (self._told_sentence(_TAKEN, bare, asked),))
         return Completed(text if opening and len(bare.split()) > 1 else question)
