@@ -154,11 +154,8 @@ def _others(found: Retrieval, session: Session, *, walks: bool) -> Iterator[Retr
 
 def _telling_words(session: Session) -> set[int]:
     """Find the positions of the words that say what is asked of what is named."""
-    asked, names = (
-        session.asked,
-        (own.mention.place for own in session.links if own.kind == "entity" and own.matched != "vector"),
-    )
-    named = {p for place in names for p in asked.read.positions_between(*place)}
+    asked, names = session.asked, [one for one in session.links if one.kind == "entity" and one.matched != "vector"]
+    named = {p for one in names for p in asked.read.positions_between(*one.mention.place)}
     return {p for piece in asked.pieces for p in piece if asked.tells(p)} - named
 
 

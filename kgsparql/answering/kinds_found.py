@@ -139,23 +139,9 @@ def value_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
 
 
 def measure_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
-    """Doubt which is the first by one date where some have another of that name alone: an opening year, and no date.
-
-    And how many nodes there are that say themselves how many: one rating, with its `rating count`.
-    """
+    """Doubt a number of nodes that say themselves how many, and which is the first by one of two dates."""
+    yield from _stated_counts(plan, session)
     profiler, fit, x = common_profiler(session), session.label_fit, Variable("x")
-    counted = [one.items for one in parts_of(plan, a.Count)]
-    counted += [
-        ends_of(one.items, one.measure.path) for one in parts_of(plan, a.Top) if isinstance(one.measure, a.HowMany)
-    ]
-    counting, asked = session.asked.language.count_words, roots_of(session.asked.texts)
-    for use in (use for items in counted for use in profiler(items).uses if use.kind == "number"):
-        own = [*words_of(fit.text(use.predicate))]
-        is_count = not counting.isdisjoint(own[:1]) or not (counting - patterns()["key"]).isdisjoint(
-            own[-1:]
-        )  # a flight number is none
-        if is_count and not asked.isdisjoint(fit.label_roots(use.predicate) - roots_of(counting)):
-            yield rival(quoted(fit.text(use.predicate)))
     for top in parts_of(plan, a.Top):
         if not (isinstance(top.measure, a.Value) and top.measure.kind in _DATES):
             continue
@@ -163,10 +149,24 @@ def measure_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
         said = fit.label_roots(by.last) - roots_of(session.asked.language.moments)
         for use in (use for use in profiler(top.items).uses if use.kind in _DATES and use.step.is_forward):
             if use.path == by or fit.label_roots(use.predicate).isdisjoint(said):
-                continue
+                continue  # an opening year, where some have no opening date
             alone = PlanCompiler(session.vocabulary, 1).members(a.Lacks(a.Has(top.items, use.path), by), x)
             if g.found(session.graph, "alone", (x,), alone, limit=1):
                 yield rival(*map(quoted, session.labels([use.predicate, by.last]).values()))
+
+
+def _stated_counts(plan: a.Plan, session: Session) -> Iterator[Gap]:
+    """Doubt that nodes are to be counted which have a number of what is asked for: a rating with its `rating count`."""
+    profiler, fit, counting = common_profiler(session), session.label_fit, session.asked.language.count_words
+    tops = [(one.items, one.measure) for one in parts_of(plan, a.Top)]
+    counted = [one.items for one in parts_of(plan, a.Count)]
+    counted += [ends_of(items, one.path) for items, one in tops if isinstance(one, a.HowMany)]
+    asked, last = roots_of(session.asked.texts), counting - patterns()["key"]  # a flight number is no number of flights
+    for use in (use for items in counted for use in profiler(items).uses if use.kind == "number"):
+        own = words_of(fit.text(use.predicate))
+        is_count = bool(own) and (own[0] in counting or own[-1] in last)
+        if is_count and not asked.isdisjoint(fit.label_roots(use.predicate) - roots_of(counting)):
+            yield rival(quoted(fit.text(use.predicate)))
 
 
 def _noun_on_the_way(asked: Form, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:

@@ -312,7 +312,7 @@ IRREGULAR = {
 """English plurals without an ending, with their singulars."""
 _ENDINGS = (("ies", "y"), ("es", ""), ("s", ""))  # of English plurals, with those of the singular
 _SHORTEST_NOUN = 3  # characters of one that is looked up in the other number
-COPULAS = frozenset(("is", "are", "was", "were"))
+COPULAS = frozenset(("is", "are", "was", "were"))  # before what is said of somebody
 LABEL_OPENERS = ("is", "has", "was", "are", "have")  # say nothing at the start of a predicate's name
 
 

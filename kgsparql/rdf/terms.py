@@ -217,9 +217,9 @@ def local_name(term: IRI) -> str:
 
 def _in_full(name: str) -> str:
     """Write out the words of the name of a column that are short: `emp nm` of employees."""
-    words, (alone, beside) = name.split(" "), packaged_toml("rdf/columns.toml").values()
-    long = [alone.get(word.lower()) or (len(words) > 1 and beside.get(word)) or word for word in words]
-    return name if long == words else " ".join(long)
+    words, short = name.split(" "), packaged_toml("rdf/columns.toml")
+    beside = short["beside"] if len(words) > 1 else {}
+    return " ".join(short["alone"].get(word.lower()) or beside.get(word) or word for word in words)
 
 
 def _parted_name(name: str, table: str) -> str:

@@ -201,16 +201,13 @@ def key_columns(graph: KnowledgeGraph) -> dict[IRI, Keyed]:
             if isinstance(value, Literal) and _KEY.fullmatch(value.value):
                 values[p][value] = None
                 owners[p].add(of)
-    some = {p: (*own,)[:_KEYS] for p, own in values.items() if len(own) > 1}
+    some = [(p, (*own,)[:_KEYS]) for p, own in values.items() if len(own) > 1]
     y, key, kind, code = variables("y key kind code")
-    holders: list[g.Group] = [
-        (g.Values(code, own), g.Fact(y, key, code), g.Fact(y, RDF_TYPE, kind)) for own in some.values()
-    ]
+    holders: list[g.Group] = [(g.Values(code, own), g.Fact(y, key, code), g.Fact(y, RDF_TYPE, kind)) for _, own in some]
     found, selects = dict[IRI, Keyed](), [g.Select((key, kind), one, limit=_FACTS) for one in holders]
     ways = Counter((at, one["kind"], one["key"]) for at, one in select_each(graph, "keys", selects))
     for (at, *way), number in sorted(ways.items(), key=str):
-        by, own = [*some.items()][at]
-        to = Keyed(*way)  # type: ignore[arg-type]
+        (by, own), to = some[at], Keyed(*way)  # type: ignore[arg-type]
         if number == len(own) and _may_be_key(by, to, owners[by], own) and _is_key(by, to, graph):
             found.setdefault(by, to)
     return found
@@ -230,12 +227,13 @@ def _is_key(by: IRI, to: Keyed, graph: KnowledgeGraph) -> bool:
     """Tell whether each value is the key of one thing, and nothing else links what has it with that."""
     x, y, z, code, link = variables("x y z code link")
     holder, other = ((g.Fact(one, RDF_TYPE, to.kind), g.Fact(one, to.key, code)) for one in (y, z))
-    is_shared = (*holder, *other, g.Filter(g.Apply("!=", (y, z))))
-    is_of_none, is_linked = (
-        (g.Fact(x, by, code), g.NotExists(holder)),
-        (g.Fact(x, by, code), *holder, g.Fact(x, link, y)),
-    )
-    return not any(g.found(graph, "keys", (code,), group, limit=1) for group in (is_shared, is_of_none, is_linked))
+    has = g.Fact(x, by, code)
+    against: list[g.Group] = [
+        (*holder, *other, g.Filter(g.Apply("!=", (y, z)))),
+        (has, g.NotExists(holder)),
+        (has, *holder, g.Fact(x, link, y)),
+    ]
+    return not any(g.found(graph, "keys", (code,), group, limit=1) for group in against)
 
 
 def value_nodes(graph: KnowledgeGraph) -> dict[IRI, tuple[IRI, ...]]:

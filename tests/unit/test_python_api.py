@@ -39,12 +39,13 @@ def answer(nobel: kgsparql.KnowledgeBase) -> Answer:
     return nobel.ask(BORN, retriever="path_ranking")
 
 
-def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase) -> None:
+def test_print_shows_what_the_command_prints() -> None:
     for question in (BORN, "How many laureates were born in each country?", "Who was Shroedingr?"):
         printed = CliRunner().invoke(app, ["ask", question, "-k", str(NOBEL), "--embedder", "none", "--no-model"])
-        texts = (render(nobel.ask(question)), printed.stdout)
-        own, other = (re.sub(r" · \d+ quer.*\s*$", "", text) for text in texts)
-        assert own == other  # but for the queries: what was read for a question before is kept
+        with kgsparql.open(NOBEL, embedder="none") as anew:  # what was read for a question before is kept
+            texts = (render(anew.ask(question)), printed.stdout)
+        (own, asked, _), (other, again, _) = (re.split(r" · (\d+) quer.*\s*$", text) for text in texts)
+        assert (own, abs(int(asked) - int(again)) <= 1) == (other, True)  # a count that took long is kept
 
 
 def test_values_are_those_of_python_and_an_answer_is_neither_true_nor_false(nobel: kgsparql.KnowledgeBase) -> None:

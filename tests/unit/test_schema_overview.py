@@ -1,5 +1,7 @@
 """What a graph is read as, as a person sees it: kinds and relations, their names, ends, numbers and examples."""
 
+import re
+
 from kgsparql import KnowledgeBase
 from tests.world import graph_of, open_nobel
 
@@ -108,3 +110,27 @@ def test_a_question_in_the_words_of_the_overview_is_answered() -> None:
         subject, _, end = relation.example.split(" — ", 1)[0], relation.label, relation.example.rsplit(" → ", 1)[1]
         found = knowledge.ask(f"What is the {relation.label} of {subject}?")
         assert end in {one.label for one in found.best}, (relation, found.text)
+
+
+def test_values_that_are_keys_of_rows_of_another_table_are_told() -> None:
+    rows = """
+    :w1 a :Ward ; :ward_cd "SA" ; :ward_id 1 . :w2 a :Ward ; :ward_cd "BD" ; :ward_id 2 .
+    :v1 a :Vet ; :init "AO" ; :height 170 . :v2 a :Vet ; :init "BN" ; :height 180 .
+    :p1 a :Pet ; :ward_cd "SA" ; :resp "AO" ; :in_ward_id 1 ; :height 170 ; :sex "F" .
+    :p2 a :Pet ; :ward_cd "BD" ; :resp "BN" ; :in_ward_id 2 ; :height 180 ; :sex "M" .
+    :p3 a :Pet ; :ward_cd "SA" ; :resp "AO" ; :in_ward_id 1 ; :height 180 ; :sex "F" .
+    """
+    assert keys_told(rows) == {
+        "ward_cd": "key of class :Ward by :ward_cd", "resp": "key of class :Vet by :init",
+        "in_ward_id": "key of class :Ward by :ward_id",
+    }  # fmt: skip
+    # A value that two have is no key, nor what is a key of only some; and no column is one beside a link.
+    assert "resp" not in keys_told(rows + ':v3 a :Vet ; :init "AO" .')
+    assert "resp" not in keys_told(rows + ':p4 a :Pet ; :resp "XX" .')
+    assert "ward_cd" not in keys_told(rows + ":p1 :ward :w1 .")
+
+
+def keys_told(rows: str) -> dict[str, str]:
+    """Tell, by the relation, of what its values are keys."""
+    found = (re.match(r"relation  :(\w+) .*(key of class \S+ by [^;]+);", line) for line in lines(rows))
+    return {one[1]: one[2] for one in found if one}
