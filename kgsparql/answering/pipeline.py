@@ -204,7 +204,8 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
         error=notes.lost,
         usage={**graph.usage.to_json(), "rounds": session.rounds},
-        language=session.language, they=None if session.those is None else session.those.items,
+        language=session.language,
+        they=None if session.those is None or session.those.kind is None else session.those.items,  # else of nobody
     )  # fmt: skip
     return _weighed_answer(made, found, session, is_judged=known is not None)
 

@@ -193,6 +193,14 @@ def test_the_last_one_is_asked_back_where_nothing_was_asked_before(nobel: kgspar
     assert "nothing before is 'the last one': say its name" in nobel.ask("Where did the last one study?").notes
 
 
+def test_what_follows_a_question_about_nobody_is_answered(nobel: kgsparql.KnowledgeBase) -> None:
+    before = nobel.ask("Which women won the Nobel Prize in Physics?")
+    of_them = nobel.ask("which of them were born in Poland?", after=before)
+    assert "nothing before is 'them': say its name" in of_them.notes
+    found = nobel.ask("and where was Max Born born?", after=of_them)
+    assert (found.sure, [one.label for one in found.best]) == (True, ["Wrocław"])
+
+
 BORN_IN_PARIS = {
     "en": "Which laureates were born in Paris?", "de": "Welche Preisträger wurden in Paris geboren?",
     "fr": "Quels lauréats sont nés à Paris ?", "es": "¿Qué laureados nacieron en París?",
